@@ -1,0 +1,43 @@
+// The input interface: the map from a token id to the vector that enters the transformer.
+// Every interface sees the distinct tokens of a step only; spreading rows to positions and summing
+// gradients back is the machine's work (kernels/token_rows.hpp).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "package.hpp"
+
+namespace lexikos {
+
+template <class S>
+class Embedding {
+ public:
+  virtual ~Embedding() = default;
+
+  /// Appends the interface's parameters, named embedding.<package>.<part>. The head's are there
+  /// already, for interfaces that share them.
+  virtual void declare(ParameterList& list) = 0;
+
+  /// Reserves memory for up to shape.distinct_max tokens.
+  virtual void plan(MemoryPlan& plan) = 0;
+
+  virtual void bind(const Parameters<S>& parameters, const Arena& arena) = 0;
+
+  /// e[u] = E(tokens[u]). Reads tokens [U], U <= distinct_max, in any order, repeats allowed;
+  /// overwrites e [U C]. Keeps what backward reads.
+  virtual void forward(const ExecSpace& space, View1<const TokenId> tokens, View2<S> e) = 0;
+
+  /// Adds to the gradients of the parameters. `tokens` are those of the last forward and distinct;
+  /// reads de [U C].
+  virtual void backward(const ExecSpace& space, View1<const TokenId> tokens,
+                        View2<const S> de) = 0;
+
+  virtual Counts counts() const = 0;
+};
+
+/// Builds an interface for a model; made by the package from its deck table.
+template <class S>
+using EmbeddingFactory = std::function<std::unique_ptr<Embedding<S>>(const ModelShape&)>;
+
+}  // namespace lexikos

@@ -1,0 +1,35 @@
+// LEV, learned embedding vectorization: a token's base-b digits choose k codebook rows, their sum
+// is the seed z, and h heads turn it into the input vector:
+//   s_l = sigmoid(LN_l(W_l z) / 2)                     in (0, 1)^d
+//   phi_l[d q] = sum_m B_m(s_l[d]) S_l[d m q]          quadratic B-splines on kappa knots
+//   M_l[q] = product over d of phi_l[d q]              separable product
+//   E = sum_l M_l W_out,l
+// Source: Batley and Saha, arXiv 2601.22040 ("Leviathan"); README.md says what is stated there and
+// what is our choice.
+#pragma once
+
+#include "embedding/embedding.hpp"
+
+namespace lexikos::lev {
+
+struct Settings {
+  Index codebooks;   // k
+  Index base;        // b; 0: the smallest with b^k >= V
+  Index seed_width;  // d
+  Index heads;       // h
+  Index knots;       // kappa
+  Index rank;        // r
+  double spline_deviation;
+};
+
+/// Smallest b with b^k >= vocabulary, in integers.
+Index smallest_base(Index vocabulary, Index codebooks);
+
+/// Trainable parameters: k b d + h (d^2 + 2 d) + h d kappa r + h r D.
+Index parameter_count(const Settings& settings, Index base, Index width);
+
+/// Deck table [embedding.lev].
+template <class S>
+EmbeddingFactory<S> read(const DeckTable& table);
+
+}  // namespace lexikos::lev

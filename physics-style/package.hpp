@@ -1,0 +1,52 @@
+// The contract between the machine (src/) and the packages (here).
+//
+// A package is built from its own deck table and the model's shape, and nothing else. In order:
+//   declare   lists its parameters: name, shape, initial values, decay rule
+//   plan      reserves its device memory
+//   bind      receives the memory
+//   forward   overwrites activations
+//   backward  adds into parameter gradients, overwrites activations
+//   counts    says what it costs
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deck/deck.hpp"
+#include "kokkos_types.hpp"
+#include "optim/parameters.hpp"
+#include "utils/memory_plan.hpp"
+
+namespace lexikos {
+
+/// What every package may know of the model that it is part of.
+struct ModelShape {
+  Index vocabulary = 0;           // V
+  Index width = 0;                // C, the papers' D
+  Index context = 0;              // T
+  Index micro_batch = 0;          // sequences in one forward and backward pass
+  Index distinct_max = 0;         // U at most: distinct tokens of one step on one rank
+  double init_deviation = 0.02;   // of the initial values of matrices
+  Index positions() const { return micro_batch * context; }  // N
+};
+
+/// What a package costs.
+struct Counts {
+  Index trainable = 0;              // parameters of its own that the optimizer moves
+  Index fixed = 0;                  // stored numbers that never change
+  Index shared = 0;                 // parameters that another package owns and counts
+  double flops_per_token = 0;       // forward and backward, each multiply-add as 2
+  double flops_per_distinct = 0;    // the same for each distinct token of a step
+};
+
+/// The elements [begin, end) of the parameter arenas that one package owns.
+struct ArenaRange {
+  Index begin = 0, end = 0;
+};
+
+/// The range from `first` to `last`, declared one after the other.
+inline ArenaRange arena_range(const ParameterList& list, ParameterId first, ParameterId last) {
+  return {list[first].offset, list[last].offset + list[last].size};
+}
+
+}  // namespace lexikos

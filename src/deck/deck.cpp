@@ -1,0 +1,131 @@
+#include "deck/deck.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "deck/parse.hpp"
+#include "utils/error.hpp"
+#include "utils/text.hpp"
+
+namespace lexikos {
+
+namespace {
+
+std::string file_text(const std::string& path) {
+  const std::string who = "deck '" + path + "'";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail(Status::deck, who + " not found: give an existing file with -i");
+  }
+  if (std::filesystem::is_directory(path, ignored)) {
+    fail(Status::deck, who + " is a directory: give a file with -i");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const bool empty = std::filesystem::file_size(path, ignored) == 0;
+  if (!file || (text.fail() && !empty)) {
+    fail(Status::deck, who + " cannot be read: check its permissions");
+  }
+  return text.str();
+}
+
+/// Every part of the path that is there must be a table.
+void check_is_table(const Node& root, const std::string& name) {
+  const Node* node = &root;
+  std::string so_far;
+  for (const std::string& part : path_of(name)) {
+    so_far = dotted_name(so_far, part);
+    node = node->child(part);
+    if (node == nullptr) return;
+    if (!node->is_table()) {
+      fail(Status::deck, node->place.text() + ": " + so_far + " is " + node->description() +
+                             "; a table is expected, written [" + so_far + "]");
+    }
+  }
+}
+
+}  // namespace
+
+Deck Deck::from_file(const std::string& path, const std::vector<std::string>& overrides) {
+  return from_string(file_text(path), path, overrides);
+}
+
+Deck Deck::from_string(const std::string& text, const std::string& name,
+                       const std::vector<std::string>& overrides) {
+  Deck deck;
+  deck.name_ = name;
+  deck.root_ = parse_toml(text, name);
+  for (const std::string& one : overrides) deck.apply_override(one);
+  return deck;
+}
+
+Deck Deck::blank() {
+  Deck deck;
+  deck.name_ = "blank deck";
+  deck.root_.place = {deck.name_, 0};
+  deck.blank_ = true;
+  return deck;
+}
+
+void Deck::apply_override(const std::string& text) {
+  const Place place = {"command line", 0};
+  const std::size_t equals = text.find('=');
+  const std::string key = trim(text.substr(0, equals));
+  if (equals == std::string::npos || !is_dotted_key(key)) {
+    fail(Status::deck, place.text() + ": '" + text + "' is not of the form table.key=value");
+  }
+  const std::string value = trim(text.substr(equals + 1));
+  if (value.empty()) {
+    fail(Status::deck,
+         place.text() + ": '" + text + "' has no value; an empty text is '" + key + "=\"\"'");
+  }
+  insert(root_, key, parse_loose_value(value, place));
+}
+
+DeckTable Deck::table(const std::string& name) const {
+  check_is_table(root_, name);
+  listing_.add_table(name);
+  return {*this, name, blank_};
+}
+
+DeckTable Deck::idle_table(const std::string& name) const {
+  check_is_table(root_, name);
+  listing_.add_table(name);
+  return {*this, name, true};
+}
+
+bool Deck::has(const std::string& dotted) const { return root_.at(path_of(dotted)) != nullptr; }
+
+std::string Deck::resolved() const { return listing_.resolved(); }
+
+std::vector<KeyDoc> Deck::keys() const {
+  std::vector<KeyDoc> docs;
+  for (const ReadKey& key : listing_.keys()) docs.push_back(key.doc);
+  return docs;
+}
+
+void Deck::note(const KeyDoc& doc) const { listing_.add({doc, "", false, false}); }
+
+void Deck::forget_readings() {
+  clear_read_marks(root_);
+  listing_ = {};
+}
+
+Deck Deck::with(const std::string& dotted, const std::string& toml, const Place& place) const {
+  Deck copy = *this;
+  insert(copy.root_, dotted, parse_toml_value(toml, place));
+  copy.forget_readings();
+  return copy;
+}
+
+Deck Deck::without(const std::string& dotted) const {
+  Deck copy = *this;
+  erase(copy.root_, dotted);
+  copy.forget_readings();
+  return copy;
+}
+
+}  // namespace lexikos

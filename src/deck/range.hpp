@@ -1,0 +1,71 @@
+// Permitted ranges of numbers. Open and closed ends are put together with &&:
+//   AtLeast(1)   Positive{}   Between(0, 1)   Above(0) && AtMost(1)   AtLeast(0) && Below(1)
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace lexikos {
+
+/// An interval of numbers; the default has no ends. NaN lies in no range, infinity in open-ended
+/// ones.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_open = false;   ///< true: `low` itself is not permitted
+  bool high_open = false;  ///< true: `high` itself is not permitted
+
+  [[nodiscard]] bool contains(double value) const;
+  [[nodiscard]] bool contains(std::int64_t value) const;
+
+  /// "at least 1", "above 0 and at most 1", "between 0 and 1"; "" where there are no ends.
+  [[nodiscard]] std::string text() const;
+
+  /// Some permitted value, for a deck that gives none (see Deck::blank).
+  [[nodiscard]] double any_real() const;
+  [[nodiscard]] std::int64_t any_integer() const;
+};
+
+/// Both ranges at once.
+Range operator&&(const Range& a, const Range& b);
+
+struct AtLeast : Range {
+  explicit AtLeast(double bound) { low = bound; }
+};
+
+struct Above : Range {
+  explicit Above(double bound) {
+    low = bound;
+    low_open = true;
+  }
+};
+
+struct AtMost : Range {
+  explicit AtMost(double bound) { high = bound; }
+};
+
+struct Below : Range {
+  explicit Below(double bound) {
+    high = bound;
+    high_open = true;
+  }
+};
+
+/// Both ends included.
+struct Between : Range {
+  Between(double first, double last) {
+    low = first;
+    high = last;
+  }
+};
+
+struct Positive : Above {
+  Positive() : Above(0) {}
+};
+
+struct NonNegative : AtLeast {
+  NonNegative() : AtLeast(0) {}
+};
+
+}  // namespace lexikos

@@ -1,0 +1,16 @@
+// Runs what the command line asks for: the members of a deck, one after another or side by side.
+#pragma once
+
+#include "deck/arguments.hpp"
+#include "deck/deck.hpp"
+#include "parallel/communicator.hpp"
+
+namespace lexikos {
+
+/// Every key that any package or part reads, as Markdown (`-k`, and inputs/README.md).
+std::string key_reference();
+
+/// Runs the deck. Collective over `world`; throws the same Error on every rank.
+void drive(const Deck& deck, const Arguments& arguments, const Communicator& world);
+
+}  // namespace lexikos

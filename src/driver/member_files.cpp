@@ -1,0 +1,117 @@
+#include "driver/member_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "utils/error.hpp"
+
+namespace lexikos {
+namespace {
+
+template <class S>
+using HostArena = Kokkos::View<S*, Kokkos::LayoutRight, Kokkos::HostSpace>;
+
+/// The three arenas of the state on the host; where memory is the host's these are the arenas.
+template <class S>
+struct HostState {
+  HostArena<S> values, moment1, moment2;
+};
+
+template <class S>
+HostState<S> mirror_state(const Parameters<S>& p) {
+  const Kokkos::HostSpace host;
+  return {Kokkos::create_mirror_view(host, p.values()),
+          Kokkos::create_mirror_view(host, p.first_moments()),
+          Kokkos::create_mirror_view(host, p.second_moments())};
+}
+
+/// Windows of every parameter on an arena in host memory.
+template <class T, class S>
+std::vector<NamedArray<T>> arrays_of(const ParameterList& list, const HostArena<S>& arena) {
+  std::vector<NamedArray<T>> arrays;
+  for (const ParameterInfo& info : list.infos()) {
+    arrays.push_back({info.name, info.shape, arena.data() + info.offset});
+  }
+  return arrays;
+}
+
+template <class T, class S>
+StateArrays<T> arrays_of(const ParameterList& list, const HostState<S>& host) {
+  return {arrays_of<T>(list, host.values), arrays_of<T>(list, host.moment1),
+          arrays_of<T>(list, host.moment2)};
+}
+
+/// Rows of a device matrix as float in host memory.
+template <class S>
+void copy_rows(const View2<S>& rows, float* out) {
+  const Buffer<S> packed(without_initializing("Lexikos::embedding_file::rows"), rows.size());
+  Kokkos::deep_copy(packed, View1<S>(rows.data(), rows.size()));
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), packed);
+  for (std::size_t i = 0; i < host.size(); ++i) out[i] = static_cast<float>(host(i));
+}
+
+}  // namespace
+
+void make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    fail(Status::file, "cannot make the output folder '" + path + "': " + error.message() +
+                           "; choose another with -d");
+  }
+}
+
+template <class S>
+void save_state(const std::string& folder, const CheckpointHeader& header,
+                const Parameters<S>& parameters, const History& history) {
+  const HostState<S> host = mirror_state(parameters);
+  Kokkos::deep_copy(host.values, parameters.values());
+  Kokkos::deep_copy(host.moment1, parameters.first_moments());
+  Kokkos::deep_copy(host.moment2, parameters.second_moments());
+  write_checkpoint<S>(checkpoint_path(folder, header.step), header,
+                      arrays_of<const S>(parameters.list(), host), history);
+}
+
+template <class S>
+CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history) {
+  const HostState<S> host = mirror_state(parameters);
+  const CheckpointHeader header =
+      read_checkpoint<S>(path, arrays_of<S>(parameters.list(), host), &history);
+  Kokkos::deep_copy(parameters.values(), host.values);
+  Kokkos::deep_copy(parameters.first_moments(), host.moment1);
+  Kokkos::deep_copy(parameters.second_moments(), host.moment2);
+  return header;
+}
+
+template <class S>
+void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model) {
+  const ExecSpace space;
+  const Index width = model.shape().width;
+  const Index block = std::min<Index>(model.distinct_max(), 4096);
+  const Buffer<S> rows(without_initializing("Lexikos::embedding_file::block"), block * width);
+  const auto input = [&](Index begin, Index count, float* out) {
+    for (Index done = 0; done < count; done += block) {
+      const Index part = std::min(block, count - done);
+      const View2<S> window(rows.data(), part, width);
+      model.materialise(space, begin + done, part, window);
+      space.fence();
+      copy_rows(window, out + done * width);
+    }
+  };
+  const View2<S> head = model.output_matrix();
+  const auto output = [&](Index begin, Index count, float* out) {
+    copy_rows(View2<S>(head.data() + begin * width, count, width), out);
+  };
+  write_embedding(path, attributes, model.shape().vocabulary, width, input, output);
+}
+
+#define LEXIKOS_MEMBER_FILES(S)                                                              \
+  template void save_state<S>(const std::string&, const CheckpointHeader&,                   \
+                              const Parameters<S>&, const History&);                         \
+  template CheckpointHeader load_state<S>(const std::string&, Parameters<S>&, History&);     \
+  template void save_embedding_file<S>(const std::string&, const Attributes&, Model<S>&);
+LEXIKOS_MEMBER_FILES(float)
+LEXIKOS_MEMBER_FILES(double)
+#undef LEXIKOS_MEMBER_FILES
+
+}  // namespace lexikos

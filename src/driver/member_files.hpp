@@ -1,0 +1,29 @@
+// Between device memory and the files of a member: state, and the matrices for analysis.
+#pragma once
+
+#include <string>
+
+#include "driver/model.hpp"
+#include "outputs/checkpoint.hpp"
+#include "outputs/embedding_file.hpp"
+#include "outputs/history.hpp"
+
+namespace lexikos {
+
+/// Makes a folder and those above it. Throws Error(file) with the system's reason.
+void make_directory(const std::string& path);
+
+/// Writes folder/checkpoint_<step>.h5 with parameters, moments and history.
+template <class S>
+void save_state(const std::string& folder, const CheckpointHeader& header,
+                const Parameters<S>& parameters, const History& history);
+
+/// Reads a checkpoint into parameters, moments and history. Throws Error(file).
+template <class S>
+CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history);
+
+/// Writes the materialised input matrix and the head's.
+template <class S>
+void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model);
+
+}  // namespace lexikos

@@ -1,0 +1,91 @@
+// A model put together from its packages: embedding -> transformer -> head.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/step_batch.hpp"
+#include "embedding/embedding.hpp"
+#include "head/head.hpp"
+#include "optim/parameters.hpp"
+#include "parallel/gradient_reducer.hpp"
+#include "transformer/transformer.hpp"
+
+namespace lexikos {
+
+/// What the packages read from the deck, before the sizes of a run are known.
+template <class S>
+struct ModelSettings {
+  transformer::Settings transformer;
+  head::Settings head;
+  std::string interface;
+  EmbeddingFactory<S> embedding;
+  static ModelSettings read(const Deck& deck);
+};
+
+/// Sizes of a run that a model's memory depends on.
+struct ModelSizes {
+  Index vocabulary = 0;
+  Index micro_batch = 0;     // sequences
+  Index rank_sequences = 0;  // of one step on one rank, at most
+};
+
+template <class S>
+class Model {
+ public:
+  /// Lists parameters and lays memory out; allocates nothing on the device.
+  Model(const ModelSettings<S>& settings, const ModelSizes& sizes);
+
+  /// Allocates parameters and activations and sets initial values.
+  void allocate(std::uint64_t seed);
+
+  /// Gradients of sum(nll) / batch.targets_global, added to the gradient arena, and the sum of nll
+  /// (nats) of this rank's targets into *nll_sum. Starts the sum over ranks of each finished slice
+  /// (reducer may be null: then nothing is reduced); the caller finishes it.
+  void forward_backward(const ExecSpace& space, const StepBatch& batch,
+                        GradientReducer<S>* reducer, const DeviceSum& nll_sum);
+
+  /// The sum of nll (nats) of the batch's targets into *nll_sum.
+  void evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum);
+
+  /// nll (nats) of each target, in the order of the batch's positions: valid after the two above.
+  View1<double> nll(Index positions) const { return arena_.template view1<double>(nll_, positions); }
+
+  /// Rows [begin, begin + rows) of the input matrix, rows <= distinct_max().
+  /// Overwrites out [rows C].
+  void materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out);
+
+  /// The head's matrix [V C].
+  View2<S> output_matrix() const { return head_.weight(); }
+
+  Index distinct_max() const { return shape_.distinct_max; }
+  const ModelShape& shape() const { return shape_; }
+  const ParameterList& list() const { return list_; }
+  const MemoryPlan& memory_plan() const { return plan_; }
+  Parameters<S>& parameters() { return parameters_; }
+  const Parameters<S>& parameters() const { return parameters_; }
+
+  Counts embedding_counts() const { return embedding_->counts(); }
+  Counts transformer_counts() const { return transformer_.counts(); }
+  Counts head_counts() const { return head_.counts(); }
+
+ private:
+  void embed(const ExecSpace& space, const StepBatch& batch);
+  void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const;
+
+  transformer::Settings settings_;
+  ModelShape shape_;
+  Index rank_positions_;
+  head::Head<S> head_;
+  std::unique_ptr<Embedding<S>> embedding_;
+  transformer::Transformer<S> transformer_;
+  ParameterList list_;
+  MemoryPlan plan_;
+  ArenaRange embedding_range_;
+  Slot e_, de_, nll_, ids_;
+  Parameters<S> parameters_;
+  Arena arena_;
+};
+
+}  // namespace lexikos

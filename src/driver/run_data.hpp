@@ -1,0 +1,34 @@
+// The token sources of a run and what is known of the text behind them.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "data/token_source.hpp"
+#include "driver/run_settings.hpp"
+#include "parallel/communicator.hpp"
+
+namespace lexikos {
+
+struct RunData {
+  std::unique_ptr<TokenSource> train, validation;  // validation is null where there is none
+  Index vocabulary = 0;
+  double validation_bytes_per_token = std::numeric_limits<double>::quiet_NaN();
+  double validation_words_per_token = std::numeric_limits<double>::quiet_NaN();
+  std::string tokenizer, tokenizer_hash;
+  std::string source;
+};
+
+/// The vocabulary alone, for a dry run: the deck's, else the file's.
+Index read_vocabulary(const RunSettings& settings);
+
+/// Opens the sources; collective. Each rank checks the ids of its share of a file of moderate
+/// size; a larger one is checked batch by batch. Throws Error(file) or Error(deck) on all ranks.
+RunData open_data(const RunSettings& settings, const Communicator& comm);
+
+/// Cross entropy (nats per token) of the validation targets [1, 1 + targets) under the frequencies
+/// of single tokens in training; NaN for synthetic tokens.
+double unigram_nats(const RunSettings& settings, const RunData& data, Index targets);
+
+}  // namespace lexikos

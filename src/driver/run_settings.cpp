@@ -1,0 +1,86 @@
+#include "driver/run_settings.hpp"
+
+namespace lexikos {
+namespace {
+
+void read_top(const Deck& deck, RunSettings& s) {
+  const DeckTable top = deck.table("");
+  s.job = top.choice({.name = "job", .doc = "what to do: train a model, or time its step"}, "train",
+                     {"train", "bench"});
+  s.seed = static_cast<std::uint64_t>(top.integer(
+      {.name = "seed", .doc = "of initial values and data order"}, 1, NonNegative{}));
+  const DeckTable output = deck.table("output");
+  s.directory = output.text({.name = "directory", .doc = "folder of a run; -d goes first"},
+                            "runs/run");
+}
+
+void read_run(const Deck& deck, RunSettings& s) {
+  const DeckTable run = deck.table("run");
+  s.steps = run.integer({.name = "steps", .doc = "optimizer steps", .unit = "steps"}, required,
+                        AtLeast(1));
+  s.log_every = run.integer({.name = "log_every", .doc = "between lines on the console",
+                             .unit = "steps"},
+                            20, AtLeast(1));
+  s.gemm_rate = run.flag({.name = "gemm_rate",
+                          .doc = "measure the GEMM rate at start (two seconds), to report shares"},
+                         true);
+  const DeckTable validation = deck.table("validation");
+  s.validation_every = validation.integer(
+      {.name = "every", .doc = "between evaluations; 0: at the end only", .unit = "steps"}, 0,
+      NonNegative{});
+  s.validation_tokens = validation.integer(
+      {.name = "tokens", .doc = "targets of an evaluation, from the first; 0: all",
+       .unit = "tokens"},
+      0, NonNegative{});
+  const DeckTable checkpoint = deck.table("checkpoint");
+  s.checkpoint_every = checkpoint.integer(
+      {.name = "every", .doc = "between checkpoints; 0: at the end only", .unit = "steps"}, 0,
+      NonNegative{});
+  s.checkpoint_keep = checkpoint.integer(
+      {.name = "keep", .doc = "newest checkpoints that stay; 0: all"}, 2, NonNegative{});
+}
+
+void read_data(const Deck& deck, RunSettings& s) {
+  const DeckTable data = deck.table("data");
+  s.synthetic = data.choice({.name = "source", .doc = "a tokens file, or made-up ids"}, "file",
+                            {"file", "synthetic"}) == "synthetic";
+  s.tokens_file = data.text({.name = "tokens", .doc = "path of tokens.h5"}, "");
+  s.vocabulary_size = data.integer(
+      {.name = "vocabulary_size", .doc = "V; 0: the tokens file's", .unit = "tokens"}, 0,
+      Between(0, 4294967296.0));
+  if (!s.synthetic && s.tokens_file.empty() && s.vocabulary_size == 0) {
+    data.reject("tokens", "is needed: the path of a tokens.h5 (see inputs/prepare/README.md)");
+  }
+  if (s.synthetic && s.vocabulary_size == 0) {
+    data.reject("vocabulary_size", "is needed with data.source = \"synthetic\"");
+  }
+}
+
+void read_batch(const Deck& deck, Index context, RunSettings& s) {
+  const DeckTable batch = deck.table("batch");
+  s.batch_tokens = batch.integer(
+      {.name = "tokens", .doc = "targets of a step over all ranks; a multiple of context",
+       .unit = "tokens", .default_note = "8 context"},
+      8 * context, AtLeast(1));
+  s.micro_batch = batch.integer(
+      {.name = "micro_batch", .doc = "sequences in one pass; 0: a rank's whole share",
+       .unit = "sequences"},
+      0, NonNegative{});
+  if (s.batch_tokens % context != 0) {
+    batch.reject("tokens", "is not a multiple of transformer.context = " + std::to_string(context));
+  }
+  s.batch_sequences = s.batch_tokens / context;
+}
+
+}  // namespace
+
+RunSettings RunSettings::read(const Deck& deck, Index context) {
+  RunSettings s;
+  read_top(deck, s);
+  read_run(deck, s);
+  read_data(deck, s);
+  read_batch(deck, context, s);
+  return s;
+}
+
+}  // namespace lexikos

@@ -1,0 +1,116 @@
+// Trains one model: the life of a step, evaluation, checkpoints and the files of a run.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "data/step_batch.hpp"
+#include "driver/console.hpp"
+#include "driver/gemm_rate.hpp"
+#include "driver/model.hpp"
+#include "driver/run_data.hpp"
+#include "driver/run_settings.hpp"
+#include "optim/adamw.hpp"
+#include "optim/schedule.hpp"
+#include "outputs/history.hpp"
+#include "parallel/communicator.hpp"
+#include "parallel/gradient_reducer.hpp"
+
+namespace lexikos {
+
+/// Everything one member's deck says.
+template <class S>
+struct MemberSettings {
+  RunSettings run;
+  ModelSettings<S> model;
+  AdamWSettings adamw;
+  Schedule schedule;
+  ParallelSettings parallel;
+  std::string resolved_deck;
+  std::string member;     // "" where there is one model
+  std::string directory;  // of this member's files
+
+  /// Reads every table; a key that nobody read is an Error(deck). `root` is the run's folder
+  /// ("": the deck's output.directory).
+  static MemberSettings read(const Deck& deck, const std::string& member, const std::string& root);
+
+  /// Sizes on one of `ranks` ranks.
+  ModelSizes sizes(Index vocabulary, int ranks) const;
+};
+
+/// What one step found.
+struct StepRecord {
+  Index step = 0;
+  double loss = 0;           // nats per token over the global batch
+  double gradient_norm = 0;  // before clipping
+  double learning_rate = 0;
+  double seconds = 0;
+};
+
+/// How a member's training ended.
+struct Outcome {
+  bool finished = false;            // false: the wall-time limit came first
+  double validation_loss = 0;       // nats per token, of the last evaluation
+  Index validation_targets = 0;
+  double tokens_per_second = 0;     // median over steps, the first left out
+  Index parameters_trainable = 0;
+};
+
+template <class S>
+class Trainer {
+ public:
+  /// Collective over `comm`; allocates everything a run needs.
+  Trainer(const MemberSettings<S>& settings, RunData data, const Communicator& comm,
+          Console& console);
+
+  /// Goes on from a checkpoint file. Throws Error(file).
+  void restart(const std::string& path);
+
+  /// Trains to the last step, or until `wall_clock` has run for wall_limit seconds.
+  Outcome train(const Clock& wall_clock, std::optional<double> wall_limit);
+
+  /// One optimizer step, number 1 .. steps. Throws Error(numerical) before the update where the
+  /// loss or the gradient is not finite.
+  StepRecord step(Index number);
+
+  const GemmRate& gemm_rate() const { return gemm_rate_; }
+  /// The sum of the ranks' sustained GEMM rates, FLOP/s; NaN where it was not measured.
+  double gemm_rate_of_all() const { return gemm_rate_of_all_; }
+  /// FLOP of training one token.
+  double flops_per_token() const;
+  const Model<S>& model() const { return model_; }
+  Index done() const { return done_; }
+
+ private:
+  void evaluate();
+  void record(const StepRecord& r);
+  void report(const StepRecord& r);
+  void save_checkpoint();
+  void save_history(const std::string& status);
+  void save_embedding();
+  void finish_files();
+  Attributes attributes(const std::string& status) const;
+  double median_tokens_per_second() const;
+
+  MemberSettings<S> settings_;
+  RunData data_;
+  const Communicator& comm_;
+  Console& console_;
+  Model<S> model_;
+  BatchLoader loader_;
+  std::optional<BatchLoader> validation_loader_;
+  std::unique_ptr<GradientReducer<S>> reducer_;
+  Buffer<double> sums_;  // of this rank's nll, and the squared gradient norm
+  History history_;
+  ExecSpace space_;
+  GemmRate gemm_rate_;
+  double gemm_rate_of_all_;
+  double unigram_nats_;
+  Index done_ = 0;              // steps
+  double train_seconds_ = 0;    // of all steps
+  Index last_checkpoint_ = -1;  // step
+  Outcome outcome_;
+};
+
+}  // namespace lexikos

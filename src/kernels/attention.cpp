@@ -1,0 +1,210 @@
+#include "kernels/attention.hpp"
+
+#include <cmath>
+
+#include "kernels/elementary.hpp"
+#include "utils/error.hpp"
+
+namespace lexikos::attention {
+namespace {
+
+/// Where a head's rows stand in the merged layout [N C]: C = H E.
+struct Merged {
+  Index heads, t, width;
+  KOKKOS_FORCEINLINE_FUNCTION Index row(Index g, Index position) const {
+    const Index b = g / heads;
+    const Index h = g % heads;
+    return ((b * t + position) * heads + h) * width;
+  }
+};
+
+/// Rows [begin, begin + rows) of every head of x [G T E].
+template <class S, class View>
+MatrixBatch<S> rows_of(const View& x, Index begin, Index rows) {
+  const Index width = x.extent(3);
+  return {x.data() + begin * width, rows, width, Index(x.extent(2)) * width};
+}
+
+/// The online softmax on one tile of logits [G R K]: tile becomes exp(logit - new largest), the
+/// running sums and the partial output are rescaled. Keys after the query count as masked.
+template <class S>
+void softmax_tile(const ExecSpace& space, Index heads, Index rows, Index keys, Index first_query,
+                  Index first_key, S* tile_data, S* output, Index width, S* largest, S* sum) {
+  const bool first = first_key == 0;
+  for_rows(
+      "Lexikos::attention::softmax_tile", space, heads * rows,
+      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
+        S* const row = tile_data + i * keys;
+        const Index query = first_query + i % rows;
+        const Index visible = query + 1 - first_key < keys ? query + 1 - first_key : keys;
+        const S in_tile = lane.template max<S>(visible, [=](const Index j) { return row[j]; });
+        const S before = first ? in_tile : largest[i];
+        const S now = in_tile > before ? in_tile : before;
+        const S part = lane.template sum<S>(visible, [=](const Index j) {
+          const S e = fast_exp(row[j] - now);
+          row[j] = e;
+          return e;
+        });
+        lane.for_each(keys - visible, [=](const Index j) { row[visible + j] = S(0); });
+        const S shrink = fast_exp(before - now);
+        if (!first) {
+          lane.for_each(width, [=](const Index e) { output[i * width + e] *= shrink; });
+        }
+        lane.barrier();
+        lane.once([=]() {
+          sum[i] = first ? part : sum[i] * shrink + part;
+          largest[i] = now;
+        });
+      });
+}
+
+/// o = partial output / sum, into the merged layout; lse = largest + log sum.
+template <class S>
+void finish_rows(const ExecSpace& space, Index heads_total, Index rows, Index first_query,
+                 Merged merged, const S* output, const S* largest, const S* sum, S* o, S* lse) {
+  const Index width = merged.width;
+  for_rows(
+      "Lexikos::attention::finish_rows", space, heads_total * rows,
+      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
+        const Index g = i / rows;
+        const Index query = first_query + i % rows;
+        const S inverse = S(1) / sum[i];
+        S* const to = o + merged.row(g, query);
+        lane.for_each(width, [=](const Index e) { to[e] = output[i * width + e] * inverse; });
+        lane.once([=]() { lse[g * merged.t + query] = largest[i] + ::log(sum[i]); });
+      });
+}
+
+/// Heads apart: dout_h [G T E] from dout [N C], and delta [G T] = sum_e dout o.
+template <class S>
+void split_gradient(const ExecSpace& space, Index heads_total, Merged merged, const S* dout,
+                    const S* o, S* dout_h, S* delta) {
+  const Index width = merged.width;
+  for_rows(
+      "Lexikos::attention::split_gradient", space, heads_total * merged.t,
+      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
+        const Index from = merged.row(i / merged.t, i % merged.t);
+        const S dot = lane.template sum<S>(width, [=](const Index e) {
+          dout_h[i * width + e] = dout[from + e];
+          return dout[from + e] * o[from + e];
+        });
+        lane.once([=]() { delta[i] = dot; });
+      });
+}
+
+/// logits [G R K] -> probabilities, dprobabilities [G R K] -> gradient of the unscaled logits.
+template <class S>
+void softmax_gradient_tile(const ExecSpace& space, Index heads, Index rows, Index keys,
+                           Index first_query, Index first_key, Index t, S scale, const S* lse,
+                           const S* delta, S* logits, S* dprobabilities) {
+  for_rows(
+      "Lexikos::attention::softmax_gradient_tile", space, heads * rows,
+      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
+        const Index query = first_query + i % rows;
+        const Index visible = query + 1 - first_key < keys ? query + 1 - first_key : keys;
+        const S lse_i = lse[(i / rows) * t + query];
+        const S delta_i = delta[(i / rows) * t + query];
+        S* const p = logits + i * keys;
+        S* const dp = dprobabilities + i * keys;
+        lane.for_each(visible, [=](const Index j) {
+          p[j] = fast_exp(p[j] - lse_i);
+          dp[j] = p[j] * (dp[j] - delta_i) * scale;
+        });
+        lane.for_each(keys - visible, [=](const Index j) {
+          p[visible + j] = S(0);
+          dp[visible + j] = S(0);
+        });
+      });
+}
+
+template <class S>
+S scale_of(Index width) {
+  return static_cast<S>(1.0 / ::sqrt(static_cast<double>(width)));
+}
+
+void check_workspace(Index have, Index need) {
+  if (have < need) fail(Status::resource, "attention: workspace too small; a fault in Lexikos");
+}
+
+}  // namespace
+
+template <class S>
+void forward(const ExecSpace& space, View4<const S> q, View4<const S> k, View4<const S> v,
+             View2<S> o, View3<S> lse, View1<S> workspace) {
+  const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
+  const Index total = q.extent(0) * heads;
+  const Index block = tile_of(t);
+  check_workspace(workspace.size(), forward_workspace(total, t, width));
+  S* const tile_data = workspace.data();
+  S* const output = tile_data + total * block * block;
+  S* const largest = output + total * block * width;
+  S* const sum = largest + total * block;
+  const Merged merged{heads, t, width};
+
+  for (Index i = 0; i < t; i += block) {
+    const Index rows = block < t - i ? block : t - i;
+    for (Index j = 0; j <= i; j += block) {
+      const Index keys = block < t - j ? block : t - j;
+      const MatrixBatch<S> logits{tile_data, rows, keys, rows * keys};
+      const MatrixBatch<const S> weights{tile_data, rows, keys, rows * keys};
+      gemm_batched<S>(space, Op::none, Op::transpose, total, scale_of<S>(width),
+                      rows_of<const S>(q, i, rows), rows_of<const S>(k, j, keys), S(0), logits);
+      softmax_tile<S>(space, total, rows, keys, i, j, tile_data, output, width, largest, sum);
+      gemm_batched<S>(space, Op::none, Op::none, total, S(1), weights,
+                      rows_of<const S>(v, j, keys), j == 0 ? S(0) : S(1),
+                      {output, rows, width, rows * width});
+    }
+    finish_rows<S>(space, total, rows, i, merged, output, largest, sum, o.data(), lse.data());
+  }
+}
+
+template <class S>
+void backward(const ExecSpace& space, View2<const S> dout, View4<const S> q, View4<const S> k,
+              View4<const S> v, View2<const S> o, View3<const S> lse, View4<S> dq, View4<S> dk,
+              View4<S> dv, View1<S> workspace) {
+  const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
+  const Index total = q.extent(0) * heads;
+  const Index block = tile_of(t);
+  check_workspace(workspace.size(), backward_workspace(total, t, width));
+  S* const logits = workspace.data();
+  S* const dlogits = logits + total * block * block;
+  S* const dout_h = dlogits + total * block * block;
+  S* const delta = dout_h + total * t * width;
+  split_gradient<S>(space, total, Merged{heads, t, width}, dout.data(), o.data(), dout_h, delta);
+
+  const S scale = scale_of<S>(width);
+  for (Index i = 0; i < t; i += block) {
+    const Index rows = block < t - i ? block : t - i;
+    const MatrixBatch<const S> dout_i{dout_h + i * width, rows, width, t * width};
+    for (Index j = 0; j <= i; j += block) {
+      const Index keys = block < t - j ? block : t - j;
+      const MatrixBatch<const S> p{logits, rows, keys, rows * keys};
+      const MatrixBatch<const S> ds{dlogits, rows, keys, rows * keys};
+      const S add_key = i == j ? S(0) : S(1);  // the first query tile that sees these keys
+      gemm_batched<S>(space, Op::none, Op::transpose, total, scale, rows_of<const S>(q, i, rows),
+                      rows_of<const S>(k, j, keys), S(0), {logits, rows, keys, rows * keys});
+      gemm_batched<S>(space, Op::none, Op::transpose, total, S(1), dout_i,
+                      rows_of<const S>(v, j, keys), S(0), {dlogits, rows, keys, rows * keys});
+      softmax_gradient_tile<S>(space, total, rows, keys, i, j, t, scale, lse.data(), delta,
+                               logits, dlogits);
+      gemm_batched<S>(space, Op::transpose, Op::none, total, S(1), p, dout_i, add_key,
+                      rows_of<S>(dv, j, keys));
+      gemm_batched<S>(space, Op::transpose, Op::none, total, S(1), ds,
+                      rows_of<const S>(q, i, rows), add_key, rows_of<S>(dk, j, keys));
+      gemm_batched<S>(space, Op::none, Op::none, total, S(1), ds, rows_of<const S>(k, j, keys),
+                      j == 0 ? S(0) : S(1), rows_of<S>(dq, i, rows));
+    }
+  }
+}
+
+#define LEXIKOS_ATTENTION(S)                                                                    \
+  template void forward<S>(const ExecSpace&, View4<const S>, View4<const S>, View4<const S>,    \
+                           View2<S>, View3<S>, View1<S>);                                       \
+  template void backward<S>(const ExecSpace&, View2<const S>, View4<const S>, View4<const S>,   \
+                            View4<const S>, View2<const S>, View3<const S>, View4<S>, View4<S>, \
+                            View4<S>, View1<S>);
+LEXIKOS_ATTENTION(float)
+LEXIKOS_ATTENTION(double)
+#undef LEXIKOS_ATTENTION
+
+}  // namespace lexikos::attention

@@ -1,0 +1,72 @@
+// Softmax cross-entropy on one chunk of logits, forward and backward in one pass.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/elementary.hpp"
+#include "kokkos_types.hpp"
+
+namespace lexikos::cross_entropy {
+
+/// Columns summed in S before the sum is folded into double.
+inline constexpr Index tile = 4096;
+
+/// nll[n] = log sum_v exp(logits[n v]) - logits[n target].
+/// Reads targets [R]; overwrites nll [R] (nats) and logits [R V], which become
+/// scale * (softmax - onehot(target)).
+template <class S>
+void loss_and_gradient(const ExecSpace& space, View2<S> logits, View1<const TokenId> targets,
+                       double scale, View1<double> nll) {
+  const Index v_count = logits.extent(1);
+  for_rows(
+      "Lexikos::cross_entropy::loss_and_gradient", space, logits.extent(0),
+      KOKKOS_LAMBDA(const Lane& lane, const Index n) {
+        S* const row = logits.data() + n * v_count;
+        const Index target = targets.data()[n];
+        const S at_target = row[target];
+        const S largest = lane.template max<S>(v_count, [=](const Index v) { return row[v]; });
+        double total = 0.0;
+        for (Index begin = 0; begin < v_count; begin += tile) {
+          S* const part = row + begin;
+          const Index width = begin + tile < v_count ? tile : v_count - begin;
+          total += static_cast<double>(lane.template sum<S>(width, [=](const Index v) {
+            const S e = fast_exp(part[v] - largest);
+            part[v] = e;
+            return e;
+          }));
+        }
+        const S factor = static_cast<S>(scale / total);
+        lane.for_each(v_count, [=](const Index v) { row[v] *= factor; });
+        lane.barrier();
+        lane.once([=]() {
+          row[target] -= static_cast<S>(scale);
+          nll.data()[n] = ::log(total) + static_cast<double>(largest - at_target);
+        });
+      });
+}
+
+/// The loss alone. Reads logits [R V] and targets [R]; overwrites nll [R] (nats).
+template <class S>
+void loss(const ExecSpace& space, View2<const S> logits, View1<const TokenId> targets,
+          View1<double> nll) {
+  const Index v_count = logits.extent(1);
+  for_rows(
+      "Lexikos::cross_entropy::loss", space, logits.extent(0),
+      KOKKOS_LAMBDA(const Lane& lane, const Index n) {
+        const S* const row = logits.data() + n * v_count;
+        const S largest = lane.template max<S>(v_count, [=](const Index v) { return row[v]; });
+        double total = 0.0;
+        for (Index begin = 0; begin < v_count; begin += tile) {
+          const S* const part = row + begin;
+          const Index width = begin + tile < v_count ? tile : v_count - begin;
+          total += static_cast<double>(lane.template sum<S>(
+              width, [=](const Index v) { return fast_exp(part[v] - largest); }));
+        }
+        lane.once([=]() {
+          nll.data()[n] =
+              ::log(total) + static_cast<double>(largest - row[targets.data()[n]]);
+        });
+      });
+}
+
+}  // namespace lexikos::cross_entropy

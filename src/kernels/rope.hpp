@@ -1,0 +1,91 @@
+// Rotary position embedding on queries and keys, with the change of layout that attention wants.
+// Source: Su et al., "RoFormer" (2021), eq. 34, in the half-split pairing of Llama checkpoints:
+// element i < E/2 is paired with i + E/2 and turned by t * base^(-2 i / E).
+#pragma once
+
+#include <cmath>
+
+#include "kokkos_types.hpp"
+
+namespace lexikos::rope {
+
+/// Overwrites cosine and sine [T E/2].
+template <class S>
+void fill_tables(const ExecSpace& space, double base, View2<S> cosine, View2<S> sine) {
+  const Index half = cosine.extent(1);
+  for_each(
+      "Lexikos::rope::fill_tables", space, cosine.extent(0) * half,
+      KOKKOS_LAMBDA(const Index i) {
+        const double t = static_cast<double>(i / half);
+        const double turn = t * ::pow(base, -static_cast<double>(i % half) / half);
+        cosine.data()[i] = static_cast<S>(::cos(turn));
+        sine.data()[i] = static_cast<S>(::sin(turn));
+      });
+}
+
+/// Reads qkv [N 3C] (each row: q [H E], k [H E], v [H E]); overwrites q, k (turned) and v,
+/// each [B H T E].
+template <class S>
+void forward(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
+             View2<const S> sine, Index heads, View4<S> q, View4<S> k, View4<S> v) {
+  const Index t_count = q.extent(2);
+  const Index width = q.extent(3);
+  const Index half = width / 2;
+  for_rows(
+      "Lexikos::rope::forward", space, qkv.extent(0) * heads,
+      KOKKOS_LAMBDA(const Lane& lane, const Index row) {
+        const Index h = row % heads;
+        const Index n = row / heads;
+        const Index t = n % t_count;
+        const Index to = (((n / t_count) * heads + h) * t_count + t) * width;
+        const S* const c = cosine.data() + t * half;
+        const S* const s = sine.data() + t * half;
+        const S* const from_q = qkv.data() + n * 3 * heads * width + h * width;
+        const S* const from_k = from_q + heads * width;
+        const S* const from_v = from_k + heads * width;
+        S* const to_q = q.data() + to;
+        S* const to_k = k.data() + to;
+        S* const to_v = v.data() + to;
+        lane.for_each(half, [=](const Index i) {
+          to_q[i] = from_q[i] * c[i] - from_q[i + half] * s[i];
+          to_q[i + half] = from_q[i + half] * c[i] + from_q[i] * s[i];
+          to_k[i] = from_k[i] * c[i] - from_k[i + half] * s[i];
+          to_k[i + half] = from_k[i + half] * c[i] + from_k[i] * s[i];
+        });
+        lane.for_each(width, [=](const Index i) { to_v[i] = from_v[i]; });
+      });
+}
+
+/// The transpose of forward. Reads dq, dk, dv [B H T E]; overwrites dqkv [N 3C].
+template <class S>
+void backward(const ExecSpace& space, View4<const S> dq, View4<const S> dk, View4<const S> dv,
+              View2<const S> cosine, View2<const S> sine, Index heads, View2<S> dqkv) {
+  const Index t_count = dq.extent(2);
+  const Index width = dq.extent(3);
+  const Index half = width / 2;
+  for_rows(
+      "Lexikos::rope::backward", space, dqkv.extent(0) * heads,
+      KOKKOS_LAMBDA(const Lane& lane, const Index row) {
+        const Index h = row % heads;
+        const Index n = row / heads;
+        const Index t = n % t_count;
+        const Index from = (((n / t_count) * heads + h) * t_count + t) * width;
+        const S* const c = cosine.data() + t * half;
+        const S* const s = sine.data() + t * half;
+        S* const to_q = dqkv.data() + n * 3 * heads * width + h * width;
+        S* const to_k = to_q + heads * width;
+        S* const to_v = to_k + heads * width;
+        const S* const from_q = dq.data() + from;
+        const S* const from_k = dk.data() + from;
+        const S* const from_v = dv.data() + from;
+        lane.for_each(half, [=](const Index i) {
+          to_q[i] = from_q[i] * c[i] + from_q[i + half] * s[i];
+          to_q[i + half] = from_q[i + half] * c[i] - from_q[i] * s[i];
+          to_k[i] = from_k[i] * c[i] + from_k[i + half] * s[i];
+          to_k[i + half] = from_k[i + half] * c[i] - from_k[i] * s[i];
+        });
+        lane.for_each(width, [=](const Index i) { to_v[i] = from_v[i]; });
+      });
+}
+
+}  // namespace lexikos::rope

@@ -1,0 +1,63 @@
+// lexikos: trains and measures language models under different input interfaces.
+//   1 MPI    2 arguments    3 Kokkos    4 deck    5 packages, data and driver    6 finalise
+#include <mpi.h>
+
+#include <Kokkos_Core.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "deck/arguments.hpp"
+#include "deck/deck.hpp"
+#include "driver/configuration.hpp"
+#include "driver/driver.hpp"
+#include "parallel/communicator.hpp"
+
+namespace {
+
+using namespace lexikos;
+
+/// Prints what needs no deck.
+void print_asked(const Arguments& arguments, const Communicator& world) {
+  std::string text;
+  if (arguments.show_help) text = usage();
+  if (arguments.show_version) text = "lexikos " + code_version() + "\n";
+  if (arguments.show_keys) text = key_reference();
+  if (arguments.show_config) text = configuration_text(world);
+  if (world.is_root()) std::fputs(text.c_str(), stdout);
+}
+
+void run(int argc, char** argv, const Communicator& world) {
+  const Arguments arguments = parse_arguments(argc, argv);
+  // Kokkos warns where it is unset; unset and "false" mean the same to the OpenMP run time.
+  setenv("OMP_PROC_BIND", "false", 0);
+  const Kokkos::ScopeGuard kokkos(argc, argv);
+  if (arguments.only_prints()) {
+    print_asked(arguments, world);
+    return;
+  }
+  const std::string warning = affinity_warning();
+  if (world.is_root() && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
+  const Deck deck = Deck::from_file(arguments.deck, arguments.overrides);
+  drive(deck, arguments, world);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  int status = 0;
+  {
+    const Communicator world(MPI_COMM_WORLD);
+    try {
+      world.on_all([&] { run(argc, argv, world); });
+    } catch (const Error& error) {
+      // Every rank has the same error: on_all saw to it.
+      if (world.is_root()) std::fprintf(stderr, "lexikos: error: %s\n", error.what());
+      status = static_cast<int>(error.status());
+    }
+  }
+  MPI_Finalize();
+  return status;
+}

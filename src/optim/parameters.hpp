@@ -1,0 +1,100 @@
+// Parameters: named, shaped windows on four flat arenas (value, gradient, first and second
+// moment), so that reduction, AdamW, norms and checkpoints are loops over slices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kokkos_types.hpp"
+
+namespace lexikos {
+
+/// What weight decay pulls a parameter towards.
+enum class Decay { none, to_zero, to_one };
+
+/// Initial values: mean + deviation * N(0, 1).
+struct Init {
+  double mean = 0.0;
+  double deviation = 0.0;
+};
+
+struct ParameterInfo {
+  std::string name;          // package.part, e.g. transformer.0.attention.qkv
+  std::vector<Index> shape;  // row-major
+  Init init;
+  Decay decay;
+  Index offset;  // elements from the arena's start
+  Index size;    // product of shape
+};
+
+struct ParameterId {
+  Index index = -1;
+};
+
+/// The list of all parameters, in arena order; needs no memory of the model.
+class ParameterList {
+ public:
+  /// Appends a parameter. Names are unique (Error(deck) otherwise).
+  ParameterId add(const std::string& name, std::vector<Index> shape, Init init, Decay decay);
+  /// The parameter of that name, for packages that share one. Throws Error(deck) when missing.
+  ParameterId find(const std::string& name) const;
+
+  const ParameterInfo& operator[](ParameterId id) const { return infos_[id.index]; }
+  const std::vector<ParameterInfo>& infos() const { return infos_; }
+  /// Elements of one arena, alignment gaps included; the gaps stay zero.
+  Index arena_size() const { return end_; }
+  /// Trainable elements whose name starts with the prefix ("" counts all).
+  Index count(const std::string& prefix = "") const;
+
+ private:
+  std::vector<ParameterInfo> infos_;
+  Index end_ = 0;
+};
+
+/// A stretch of the arenas whose parameters share one decay rule.
+struct Segment {
+  Index begin, end;
+  Decay decay;
+};
+
+/// The memory behind a ParameterList.
+template <class S>
+class Parameters {
+ public:
+  Parameters() = default;
+  /// Allocates four arenas of list.arena_size() elements, all zero.
+  explicit Parameters(const ParameterList& list);
+
+  /// Sets every value from (seed, name, element index) alone.
+  void initialise(std::uint64_t seed);
+
+  View1<S> value1(ParameterId id) const { return window1(value_, id); }
+  View2<S> value2(ParameterId id) const { return window2(value_, id); }
+  View1<S> gradient1(ParameterId id) const { return window1(gradient_, id); }
+  View2<S> gradient2(ParameterId id) const { return window2(gradient_, id); }
+
+  const ParameterList& list() const { return list_; }
+  const Buffer<S>& values() const { return value_; }
+  const Buffer<S>& gradients() const { return gradient_; }
+  const Buffer<S>& first_moments() const { return moment1_; }
+  const Buffer<S>& second_moments() const { return moment2_; }
+  /// Neighbours with equal decay rules merged.
+  std::vector<Segment> segments() const;
+
+ private:
+  View1<S> window1(const Buffer<S>& arena, ParameterId id) const {
+    const ParameterInfo& info = list_[id];
+    return View1<S>(arena.data() + info.offset, info.size);
+  }
+  /// The first dimension by the product of the others.
+  View2<S> window2(const Buffer<S>& arena, ParameterId id) const {
+    const ParameterInfo& info = list_[id];
+    const Index rows = info.shape.front();
+    return View2<S>(arena.data() + info.offset, rows, rows == 0 ? 0 : info.size / rows);
+  }
+
+  ParameterList list_;
+  Buffer<S> value_, gradient_, moment1_, moment2_;
+};
+
+}  // namespace lexikos

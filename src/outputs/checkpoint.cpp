@@ -1,0 +1,236 @@
+#include "outputs/checkpoint.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <type_traits>
+
+#include "outputs/hdf5_file.hpp"
+#include "utils/error.hpp"
+
+namespace lexikos {
+
+namespace {
+
+constexpr const char* format = "lexikos-checkpoint";
+constexpr const char* advice = "give a checkpoint_<step>.h5 to -r";
+
+// Root attributes that have a field of their own in the header.
+const std::set<std::string> own_attributes = {"format",       "format_version", "step",
+                                              "tokens",       "seed",           "deck",
+                                              "code_version", "member",         "scalar"};
+
+template <class Scalar>
+constexpr const char* scalar_name = std::is_same_v<Scalar, float> ? "float32" : "float64";
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) {
+    text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  }
+  return "[" + text + "]";
+}
+
+CheckpointHeader read_header(const Hdf5Reader& file) {
+  file.require_format(format, checkpoint_format_version);
+  CheckpointHeader header;
+  header.step = file.integer("/", "step");
+  header.tokens = file.integer("/", "tokens");
+  header.seed = file.integer("/", "seed");
+  header.deck = file.text("/", "deck");
+  header.code_version = file.text("/", "code_version");
+  header.member = file.text("/", "member");
+  header.scalar = file.text("/", "scalar");
+  for (const auto& [name, value] : file.attributes("/").entries()) {
+    if (own_attributes.count(name) == 0) header.other.set(name, value);
+  }
+  return header;
+}
+
+template <class Scalar>
+void write_group(Hdf5Writer& file, const std::string& group, const std::string& description,
+                 const std::vector<NamedArray<const Scalar>>& arrays) {
+  file.create_group("/" + group);
+  file.set_attribute("/" + group, "description", description);
+  for (const NamedArray<const Scalar>& array : arrays) {
+    file.write("/" + group + "/" + array.name, array.shape, array.data);
+  }
+}
+
+template <class Scalar>
+void read_group(const Hdf5Reader& file, const std::string& group,
+                const std::vector<NamedArray<Scalar>>& arrays) {
+  const std::string start = "cannot restart from '" + file.path() + "': ";
+  const std::string advice_here = "; restart with the deck it was made with";
+  std::vector<std::string> names = file.members("/" + group);
+  std::set<std::string> stored(names.begin(), names.end());
+  for (const NamedArray<Scalar>& array : arrays) {
+    const std::string dataset = "/" + group + "/" + array.name;
+    if (stored.erase(array.name) == 0) {
+      fail(Status::file, start + dataset + " is missing, shape " + shape_text(array.shape) +
+                             " is expected" + advice_here);
+    }
+    const DatasetInfo info = file.info(dataset);
+    if (info.shape != array.shape) {
+      fail(Status::file, start + dataset + " has shape " + shape_text(info.shape) + " where " +
+                             shape_text(array.shape) + " is expected" + advice_here);
+    }
+    file.read(dataset, array.data, info.size());
+  }
+  if (!stored.empty()) {
+    const std::string dataset = "/" + group + "/" + *stored.begin();
+    fail(Status::file, start + "it has " + dataset + " of shape " +
+                           shape_text(file.info(dataset).shape) + ", which this model has not" +
+                           advice_here);
+  }
+}
+
+struct Candidate {
+  std::int64_t step;
+  std::filesystem::path path;
+};
+
+// The step in "checkpoint_00000012.h5", -1 for other names.
+std::int64_t step_of(const std::string& name) {
+  const std::string begin = "checkpoint_";
+  const std::string end = ".h5";
+  if (name.size() < begin.size() + 8 + end.size() || name.size() > 40 ||
+      name.compare(0, begin.size(), begin) != 0 ||
+      name.compare(name.size() - end.size(), end.size(), end) != 0) {
+    return -1;
+  }
+  const std::string digits = name.substr(begin.size(), name.size() - begin.size() - end.size());
+  if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return -1;
+  return std::stoll(digits);
+}
+
+// Newest first; empty where there is no such folder.
+std::vector<Candidate> candidates(const std::string& folder) {
+  std::vector<Candidate> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::int64_t step = step_of(entry.path().filename().string());
+    if (step >= 0) found.push_back({step, entry.path()});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Candidate& a, const Candidate& b) { return a.step > b.step; });
+  return found;
+}
+
+void remove_file(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) {
+    fail(Status::file,
+         "cannot remove '" + path.string() + "': " + error.message() + "; remove it by hand");
+  }
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& folder, std::int64_t step) {
+  char name[48];
+  std::snprintf(name, sizeof name, "checkpoint_%08lld.h5", static_cast<long long>(step));
+  return (std::filesystem::path(folder) / name).string();
+}
+
+template <class Scalar>
+void write_checkpoint(const std::string& path, const CheckpointHeader& header,
+                      const StateArrays<const Scalar>& state, const History& history) {
+  Hdf5Writer file(path);
+  Attributes root;
+  root.set("format", format)
+      .set("format_version", checkpoint_format_version)
+      .set("code_version", header.code_version)
+      .set("deck", header.deck)
+      .set("member", header.member)
+      .set("scalar", scalar_name<Scalar>)
+      .set("step", header.step)
+      .set("tokens", header.tokens)
+      .set("seed", header.seed);
+  file.set_attributes("/", root.add_missing(header.other));
+  write_group<Scalar>(file, "parameters", "trainable values", state.parameters);
+  write_group<Scalar>(file, "moment1", "AdamW: running mean of the gradients", state.moment1);
+  write_group<Scalar>(file, "moment2", "AdamW: running mean of the squared gradients",
+                      state.moment2);
+  history.write_groups(file);
+  file.commit();
+}
+
+CheckpointHeader read_checkpoint_header(const std::string& path) {
+  return read_header(Hdf5Reader(path, advice));
+}
+
+template <class Scalar>
+CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
+                                 History* history) {
+  const Hdf5Reader file(path, advice);
+  CheckpointHeader header = read_header(file);
+  if (header.scalar != scalar_name<Scalar>) {
+    fail(Status::file, "cannot restart from '" + path + "': it holds " + header.scalar +
+                           " and this run keeps " + scalar_name<Scalar> +
+                           "; restart with the precision it was made with");
+  }
+  read_group(file, "parameters", state.parameters);
+  read_group(file, "moment1", state.moment1);
+  read_group(file, "moment2", state.moment2);
+  if (history != nullptr) history->read_rows(file);
+  return header;
+}
+
+std::optional<std::string> find_newest_checkpoint(const std::string& folder,
+                                                  std::vector<std::string>* passed_over) {
+  for (const Candidate& candidate : candidates(folder)) {
+    bool newer = false;
+    try {
+      const Hdf5Reader file(candidate.path.string(), advice);
+      newer = file.has_attribute("/", "format_version") &&
+              file.integer("/", "format_version") > checkpoint_format_version;
+      const CheckpointHeader header = read_header(file);
+      for (const char* group : {"parameters", "moment1", "moment2", "history", "validation"}) {
+        (void)file.members(std::string("/") + group);
+      }
+      if (header.step != candidate.step) {
+        fail(Status::file, "cannot use '" + file.path() + "': it is of step " +
+                               std::to_string(header.step) + ", not what its name says");
+      }
+      return candidate.path.string();
+    } catch (const Error& error) {
+      if (newer) throw;
+      if (passed_over != nullptr) passed_over->emplace_back(error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void prune_checkpoints(const std::string& folder, std::int64_t keep) {
+  std::vector<std::filesystem::path> unwanted;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t mark = name.rfind(".tmp.");
+    if (mark != std::string::npos && step_of(name.substr(0, mark)) >= 0) {
+      unwanted.push_back(entry.path());
+    }
+  }
+  if (keep > 0) {
+    const std::vector<Candidate> found = candidates(folder);
+    for (std::size_t i = static_cast<std::size_t>(keep); i < found.size(); ++i) {
+      unwanted.push_back(found[i].path);
+    }
+  }
+  for (const auto& path : unwanted) remove_file(path);
+}
+
+#define LEXIKOS_INSTANTIATE(Scalar)                                                         \
+  template void write_checkpoint<Scalar>(const std::string&, const CheckpointHeader&,       \
+                                         const StateArrays<const Scalar>&, const History&); \
+  template CheckpointHeader read_checkpoint<Scalar>(const std::string&,                     \
+                                                    const StateArrays<Scalar>&, History*);
+LEXIKOS_INSTANTIATE(float)
+LEXIKOS_INSTANTIATE(double)
+#undef LEXIKOS_INSTANTIATE
+
+}  // namespace lexikos

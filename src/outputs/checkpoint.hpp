@@ -1,0 +1,78 @@
+// Checkpoints: everything a run needs to go on as if it had not stopped, in checkpoint_<step>.h5.
+//
+// Written by one rank (the state is the same on all) from host memory, whole or not at all.
+// README.md has the layout. Scalar is float or double: the type of the master weights and moments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "outputs/attributes.hpp"
+#include "outputs/history.hpp"
+
+namespace lexikos {
+
+/// Newest format version of checkpoint files that is written and read.
+inline constexpr std::int64_t checkpoint_format_version = 1;
+
+/// A window on host memory: an array with a name and a shape, rows contiguous. T may be const.
+template <class T>
+struct NamedArray {
+  std::string name;  ///< "transformer.0.attention.qkv"; no '/'
+  std::vector<std::int64_t> shape;
+  T* data = nullptr;
+};
+
+/// The state of a run: the same names and shapes three times. T is const Scalar to write.
+template <class T>
+struct StateArrays {
+  std::vector<NamedArray<T>> parameters;
+  std::vector<NamedArray<T>> moment1;  ///< AdamW's mean of gradients
+  std::vector<NamedArray<T>> moment2;  ///< AdamW's mean of squared gradients
+};
+
+/// What a checkpoint says about itself.
+struct CheckpointHeader {
+  std::int64_t step = 0;    ///< optimiser steps done; also the data cursor
+  std::int64_t tokens = 0;  ///< target tokens trained on
+  std::int64_t seed = 0;
+  std::string deck;  ///< resolved deck, TOML
+  std::string code_version;
+  std::string member;  ///< which model of the run; "" where there is one
+  std::string scalar;  ///< "float32" or "float64"; set by write_checkpoint
+  Attributes other;    ///< further root attributes (data fingerprint, ...), kept as they are
+};
+
+/// <folder>/checkpoint_<step with 8 digits>.h5
+std::string checkpoint_path(const std::string& folder, std::int64_t step);
+
+/// Writes a checkpoint under a temporary name and renames it. Errors: as Hdf5Writer.
+template <class Scalar>
+void write_checkpoint(const std::string& path, const CheckpointHeader& header,
+                      const StateArrays<const Scalar>& state, const History& history);
+
+/// Reads the header alone. Errors: no checkpoint, newer format, damaged.
+CheckpointHeader read_checkpoint_header(const std::string& path);
+
+/// Fills the arrays of `state`, whose names and shapes say what is expected, and the rows of
+/// `history` (nullptr: left alone). Errors: those of the header; the first array that is missing,
+/// has another shape or is not expected, with both shapes; another scalar type. Nothing of
+/// `state` may be used after an error.
+template <class Scalar>
+CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
+                                 History* history);
+
+/// The newest checkpoint of a folder that can be read; nullopt where there is none or no folder.
+/// Files that cannot be read are passed over, one line each into *passed_over if given. A file of a
+/// newer format version is an Error: going on from an older one would lose work silently.
+std::optional<std::string> find_newest_checkpoint(const std::string& folder,
+                                                  std::vector<std::string>* passed_over = nullptr);
+
+/// Deletes all but the newest `keep` checkpoints (0 keeps all), and what writers that were killed
+/// left behind (checkpoint_*.h5.tmp.*): call it on the only rank that writes here, not while
+/// writing.
+void prune_checkpoints(const std::string& folder, std::int64_t keep);
+
+}  // namespace lexikos
