@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <Kokkos_Core.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -31,6 +32,7 @@ void run(int argc, char** argv, const Communicator& world) {
   const Arguments arguments = parse_arguments(argc, argv);
   // Kokkos warns where it is unset; unset and "false" mean the same to the OpenMP run time.
   setenv("OMP_PROC_BIND", "false", 0);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error of the write, with its line
   const Kokkos::ScopeGuard kokkos(argc, argv);
   if (arguments.only_prints()) {
     print_asked(arguments, world);

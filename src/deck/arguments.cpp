@@ -140,7 +140,7 @@ usage: lexikos -i deck.toml [flags] [table.key=value ...]
   --kokkos-... handed to Kokkos
 
   table.key=value sets a key of the deck, as in
-      lexikos -i deck.toml embedding.interface=lev optimizer.steps=100
+      lexikos -i deck.toml -n embedding.interface=lev
   Paths in a deck are relative to the working directory.
 
 exit status:

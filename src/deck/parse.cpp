@@ -114,6 +114,7 @@ std::string quote_hint(const std::string& line) {
                               const std::string& name) {
   const toml_compat::Problem problem = toml_compat::problem_of(error);
   std::string reason = toml_compat::without_function(problem.reason);
+  if (!reason.empty() && reason.back() == '.') reason.pop_back();
   if (!problem.remark.empty() && problem.remark != "here") {
     reason += (reason.empty() ? "" : ": ") + problem.remark;
   }

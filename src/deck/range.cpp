@@ -14,6 +14,7 @@ std::string end_text(double end) {
   return whole ? std::to_string(static_cast<std::int64_t>(end)) : format_real(end);
 }
 
+/// False for NaN, with which every comparison is false.
 template <class T>
 bool lies_in(const Range& range, T value) {
   const bool above = range.low_open ? value > range.low : value >= range.low;
@@ -23,7 +24,7 @@ bool lies_in(const Range& range, T value) {
 
 }  // namespace
 
-bool Range::contains(double value) const { return !std::isnan(value) && lies_in(*this, value); }
+bool Range::contains(double value) const { return lies_in(*this, value); }
 
 bool Range::contains(std::int64_t value) const {
   return lies_in(*this, static_cast<long double>(value));

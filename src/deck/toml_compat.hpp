@@ -1,5 +1,5 @@
 // Everything in which toml11 3.x and 4.x differ, for the one source that includes it: parse.cpp.
-// Written against 3.7.1 (Debian 12) and 4.0.3 to 4.4.0. No other file may include this header.
+// Tried with 3.7.1 (Debian 12), 3.8.1, 4.0.3, 4.1.0 and 4.4.0. No other file may include this.
 #pragma once
 
 #include <cstddef>

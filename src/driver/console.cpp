@@ -10,7 +10,10 @@
 namespace lexikos {
 
 Console::Console(bool speaks, std::string prefix)
-    : speaks_(speaks), terminal_(isatty(STDOUT_FILENO) != 0), prefix_(std::move(prefix)) {}
+    : speaks_(speaks),
+      // Both, because mpirun gives its ranks a terminal for stdout even where it has none.
+      terminal_(isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0),
+      prefix_(std::move(prefix)) {}
 
 Console::~Console() { clear_bar(); }
 

@@ -14,6 +14,17 @@ constexpr Index checked_at_start = Index{1} << 30;
 /// Tokens that stand for a text in a benchmark.
 constexpr Index synthetic_size = Index{1} << 22;
 
+/// Ids must come from somewhere.
+void require_source(const RunSettings& settings) {
+  if (settings.synthetic && settings.vocabulary_size == 0) {
+    fail(Status::deck, "data.vocabulary_size is needed with data.source = \"synthetic\"");
+  }
+  if (!settings.synthetic && settings.tokens_file.empty()) {
+    fail(Status::deck,
+         "data.tokens is needed: the path of a tokens.h5 (see inputs/prepare/README.md)");
+  }
+}
+
 /// The deck may pad the vocabulary, never cut it.
 Index agreed_vocabulary(const RunSettings& settings, Index of_file) {
   if (settings.vocabulary_size == 0) return of_file;
@@ -44,16 +55,14 @@ RunData synthetic_data(const RunSettings& settings) {
 }  // namespace
 
 Index read_vocabulary(const RunSettings& settings) {
-  if (settings.synthetic || settings.tokens_file.empty()) return settings.vocabulary_size;
   if (settings.vocabulary_size > 0) return settings.vocabulary_size;
+  require_source(settings);
   return TokenFile(settings.tokens_file, "train").vocabulary_size();
 }
 
 RunData open_data(const RunSettings& settings, const Communicator& comm) {
+  require_source(settings);
   if (settings.synthetic) return synthetic_data(settings);
-  if (settings.tokens_file.empty()) {
-    fail(Status::deck, "data.tokens is needed for this job: the path of a tokens.h5");
-  }
   RunData data;
   comm.on_all([&] {
     auto train = std::make_unique<TokenFile>(settings.tokens_file, "train");

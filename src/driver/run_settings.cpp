@@ -48,12 +48,6 @@ void read_data(const Deck& deck, RunSettings& s) {
   s.vocabulary_size = data.integer(
       {.name = "vocabulary_size", .doc = "V; 0: the tokens file's", .unit = "tokens"}, 0,
       Between(0, 4294967296.0));
-  if (!s.synthetic && s.tokens_file.empty() && s.vocabulary_size == 0) {
-    data.reject("tokens", "is needed: the path of a tokens.h5 (see inputs/prepare/README.md)");
-  }
-  if (s.synthetic && s.vocabulary_size == 0) {
-    data.reject("vocabulary_size", "is needed with data.source = \"synthetic\"");
-  }
 }
 
 void read_batch(const Deck& deck, Index context, RunSettings& s) {
