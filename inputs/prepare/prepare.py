@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Turn text into the tokens file that Lexikos trains on. `prepare.py --help` lists the commands."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from failure import FILES, RESOURCES, USAGE, Failure
+
+EXAMPLES = """examples:
+  prepare.py bible --out runs/data/bible.h5
+  prepare.py text --out runs/data/mine.h5 --train a.txt b.txt.gz --validation c.txt --vocabulary 16384
+  prepare.py text --out runs/data/bytes.h5 --train a.txt --validation-fraction 0.1 --tokenizer bytes
+
+exit status: 0 done, 2 command line, 3 files, 5 a Python module is missing"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Options by their full names only; a wrong command line is reported in one line."""
+
+    def __init__(self, **settings):
+        super().__init__(allow_abbrev=False, **settings)
+
+    def error(self, message: str):
+        self.exit(USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="prepare.py", description="Turn text into tokens.h5: token ids of a training and a validation "
+                    "part, ready to be memory-mapped.", epilog=EXAMPLES,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--out", required=True, type=Path, metavar="FILE",
+                        help="tokens file to write; it appears, or replaces an older one, only when it is whole")
+    common.add_argument("--tokenizer", choices=("sentencepiece", "bytes"), default="sentencepiece",
+                        help="sentencepiece: byte-pair encoding learnt from the training part (default); bytes: one id "
+                        "per byte, 257 ids")
+    common.add_argument("--vocabulary", type=int, metavar="V", help="number of ids for sentencepiece (default 8192)")
+    common.add_argument("--tokenizer-model", type=Path, metavar="FILE",
+                        help="use this SentencePiece model instead of learning one")
+    commands.add_parser("bible", parents=[common], help="the King James Bible of Debian's package bible-kjv",
+                        description="The King James Bible (4.1 MB, public domain) from Debian's package bible-kjv: one "
+                        "document per chapter, validation by whole books.")
+    text = commands.add_parser("text", parents=[common], help="your own text files",
+                               description="UTF-8 text files, plain or .gz, one document each.")
+    text.add_argument("--train", required=True, nargs="+", type=Path, metavar="FILE", help="files to train on")
+    held = text.add_mutually_exclusive_group()
+    held.add_argument("--validation", nargs="+", type=Path, metavar="FILE", help="files to validate on")
+    held.add_argument("--validation-fraction", type=float, default=0.05, metavar="F",
+                      help="without --validation: hold out the last F of each file, in characters, cut back to a line "
+                      "start (default 0.05)")
+    return parser
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Options that contradict each other, before any work is done."""
+    if options.tokenizer == "bytes" and (options.vocabulary is not None or options.tokenizer_model is not None):
+        raise Failure(USAGE, "--tokenizer bytes has 257 ids and no model: leave out --vocabulary and --tokenizer-model")
+    if options.vocabulary is not None and options.tokenizer_model is not None:
+        raise Failure(USAGE, "--tokenizer-model brings its own vocabulary: leave out --vocabulary")
+    if options.vocabulary is not None and options.vocabulary < 1:
+        raise Failure(USAGE, f"--vocabulary {options.vocabulary}: must be positive")
+    if options.command == "text" and not 0.0 < options.validation_fraction < 1.0:
+        raise Failure(USAGE, f"--validation-fraction {options.validation_fraction:g}: must be between 0 and 1")
+    if options.command == "text" and options.validation:
+        for path in {path.resolve() for path in options.train} & {path.resolve() for path in options.validation}:
+            raise Failure(USAGE, f"{path} is both a training and a validation file")
+    check_output(options.out)
+
+
+def check_output(path: Path) -> None:
+    """Make the folder of the output, and find out before any work whether the file can be written there."""
+    if path.is_dir():
+        raise Failure(FILES, f"--out {path}: is a folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(FILES, f"--out {path}: cannot make the folder {path.parent} ({error.strerror})") from None
+    if not os.access(path.parent, os.W_OK):
+        raise Failure(FILES, f"--out {path}: the folder {path.parent} cannot be written to")
+
+
+def load_corpus(options: argparse.Namespace):
+    import text_sources
+
+    if options.command == "bible":
+        return text_sources.bible_corpus()
+    return text_sources.text_corpus(options.train, options.validation, options.validation_fraction)
+
+
+def make_tokenizer(options: argparse.Namespace, train: list[str]):
+    import tokenizer
+
+    if options.tokenizer == "bytes":
+        return tokenizer.ByteTokenizer()
+    if options.tokenizer_model is not None:
+        return tokenizer.load_sentencepiece(options.tokenizer_model)
+    return tokenizer.train_sentencepiece(train, options.vocabulary or 8192)
+
+
+def check_round_trip(tokenizer, documents: list[str], most: int = 64) -> int:
+    """Encode and decode up to `most` documents, evenly spread; one that comes back changed is an error."""
+    sample = documents[:: -(-len(documents) // most)]
+    for text in sample:
+        back = tokenizer.decode(tokenizer.encode(text))
+        if back != text:
+            at = next((i for i, (a, b) in enumerate(zip(text, back)) if a != b), min(len(text), len(back)))
+            raise Failure(FILES, f"the tokenizer {tokenizer.name} does not give the text back: {text[at : at + 20]!r} "
+                          f"came back as {back[at : at + 20]!r}; use a model without normalisation and with byte fallback")
+    return len(sample)
+
+
+def prepare(options: argparse.Namespace) -> None:
+    import tokens_file
+
+    check_options(options)
+    start = time.monotonic()
+    corpus = load_corpus(options)
+    print(f"source: {corpus.source}", flush=True)
+    tokenizer = make_tokenizer(options, corpus.train)
+    checked = check_round_trip(tokenizer, corpus.train) + check_round_trip(tokenizer, corpus.validation)
+    train = tokens_file.encode_part(tokenizer, corpus.train)
+    validation = tokens_file.encode_part(tokenizer, corpus.validation)
+    tokens_file.write_tokens(options.out, tokenizer, train, validation, corpus.source)
+    print(f"tokenizer: {tokenizer.name}, vocabulary {tokenizer.vocabulary_size}, end of text {tokenizer.end_of_text}, "
+          f"round trip checked on {checked} documents")
+    for name, part in (("train", train), ("validation", validation)):
+        print(f"{name}: {part.ids.size:,} tokens, {part.documents:,} documents, {part.source_bytes:,} bytes, "
+              f"{part.source_words:,} words, {part.source_bytes / part.ids.size:.3f} bytes per token")
+    share = validation.source_bytes / (train.source_bytes + validation.source_bytes)
+    print(f"validation share: {100 * share:.2f} % of the bytes")
+    print(f"wrote {options.out} in {time.monotonic() - start:.1f} s")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = build_parser().parse_args(arguments)
+    try:
+        prepare(options)
+    except Failure as failure:
+        print(f"prepare.py: error: {failure}", file=sys.stderr)
+        return failure.status
+    except ModuleNotFoundError as error:
+        print(f"prepare.py: error: {sys.executable} has no module {error.name} (Debian: python3-{error.name}, for "
+              "/usr/bin/python3)", file=sys.stderr)
+        return RESOURCES
+    except MemoryError:
+        print("prepare.py: error: not enough memory for this text (it is held whole)", file=sys.stderr)
+        return RESOURCES
+    except KeyboardInterrupt:
+        print("prepare.py: interrupted, nothing written", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

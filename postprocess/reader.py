@@ -1,0 +1,170 @@
+"""The only module that knows the layout of the HDF5 files. Everything else works on the dataclasses below.
+
+A run is a folder runs/<name>/: either one history.h5 directly in it, or one folder per sweep member, each with its own
+history.h5 and, once written, embedding.h5. Files are opened read-only and without locks, so that a run in progress is
+never disturbed and file systems without flock work.
+
+Shapes: V vocabulary, D model width, N logged steps, M validations. Losses are in nats per token.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from .failure import FILES, Failure
+
+NEWEST_VERSION = {"lexikos-history": 1, "lexikos-embedding": 1, "lexikos-tokens": 1}
+
+
+@dataclass
+class Column:
+    """One column of a history: values [N or M], and the unit and definition that the executable wrote with it."""
+
+    values: np.ndarray
+    unit: str
+    definition: str
+
+
+@dataclass
+class Member:
+    """One training run: the attributes of its history.h5 and its columns, by name."""
+
+    name: str
+    folder: Path
+    attributes: dict[str, object]
+    history: dict[str, Column]
+    validation: dict[str, Column]
+
+    def text(self, name: str) -> str:
+        """A string attribute, or "unknown" if it is absent or empty."""
+        return str(self.attributes.get(name, "")) or "unknown"
+
+    def number(self, name: str) -> float:
+        """A numeric attribute, NaN if it is absent."""
+        try:
+            return float(self.attributes.get(name, math.nan))
+        except (TypeError, ValueError):
+            return math.nan
+
+    @property
+    def finished(self) -> bool:
+        return self.attributes.get("status") == "finished"
+
+    def column(self, name: str) -> np.ndarray:
+        """Values [N] of a training column; empty if there is none yet."""
+        return self.history[name].values if name in self.history else np.empty(0)
+
+    def validation_column(self, name: str) -> np.ndarray:
+        """Values [M] of a validation column; empty if there is none yet."""
+        return self.validation[name].values if name in self.validation else np.empty(0)
+
+
+@dataclass
+class Run:
+    """All members of a run, in the order in which figures and tables show them."""
+
+    folder: Path
+    members: list[Member]
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+
+def read_run(folder: Path) -> Run:
+    """Every member of the run in `folder`. Folders without a history.h5 (not started) are passed over."""
+    if not folder.is_dir():
+        raise Failure(FILES, f"{folder}: no such run folder")
+    if (folder / "history.h5").is_file():
+        return Run(folder, [read_member(folder)])
+    folders = sorted(path.parent for path in folder.glob("*/history.h5"))
+    if not folders:
+        raise Failure(FILES, f"{folder}: no history.h5 in it or in a folder of it; has the run started?")
+    return Run(folder, [read_member(path) for path in folders])
+
+
+def read_member(folder: Path) -> Member:
+    """Attributes and columns of one history.h5."""
+    path = folder / "history.h5"
+    with _open(path, "lexikos-history") as file:
+        attributes = {name: _plain(value) for name, value in file.attrs.items()}
+        history, validation = _columns(file, "history"), _columns(file, "validation")
+    name = str(attributes.get("member") or "") or folder.resolve().name
+    return Member(name, folder, attributes, history, validation)
+
+
+def read_embedding(member: Member) -> dict[str, np.ndarray] | None:
+    """{"input": [V, D], "output": [V, D]} float32, or None if the member has not written its embedding.h5 yet."""
+    path = member.folder / "embedding.h5"
+    if not path.exists():
+        return None
+    with _open(path, "lexikos-embedding") as file:
+        try:
+            return {name: file[name][()].astype(np.float32, copy=False) for name in ("input", "output")}
+        except KeyError as error:
+            raise Failure(FILES, f"{path}: {_message(error)}") from None
+
+
+def read_train_counts(path: Path) -> np.ndarray:
+    """int64[V]: how often each id occurs in the training part of a tokens file."""
+    with _open(path, "lexikos-tokens") as file:
+        if "train_counts" not in file:
+            raise Failure(FILES, f"{path}: no dataset train_counts")
+        return file["train_counts"][()].astype(np.int64)
+
+
+def _open(path: Path, expected: str) -> h5py.File:
+    """Open read-only without locks and check the format name and version."""
+    if not path.is_file():
+        raise Failure(FILES, f"{path}: no such file")
+    try:
+        file = _open_unlocked(path)
+    except OSError as error:
+        raise Failure(FILES, f"{path}: not a readable HDF5 file ({_message(error)})") from None
+    found, version = _plain(file.attrs.get("format", "")), _plain(file.attrs.get("format_version", 0))
+    problem = None
+    if found != expected:
+        problem = f"format is {found!r}, expected {expected!r}"
+    elif version > NEWEST_VERSION[expected]:
+        problem = (f"{expected} version {version} is newer than the version {NEWEST_VERSION[expected]} that this "
+                   "postprocess reads; use the postprocess of the code that wrote it")
+    if problem:
+        file.close()
+        raise Failure(FILES, f"{path}: {problem}")
+    return file
+
+
+def _open_unlocked(path: Path) -> h5py.File:
+    try:
+        return h5py.File(path, "r", locking=False)
+    except (TypeError, ValueError):  # an h5py or HDF5 library that cannot switch locks off
+        return h5py.File(path, "r")
+
+
+def _columns(file: h5py.File, group: str) -> dict[str, Column]:
+    """The 1-D numeric datasets of a group, cut to their common length: a run in progress may be a row ahead in some."""
+    found = {name: item for name, item in file.get(group, {}).items()
+             if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu"}
+    length = min((item.shape[0] for item in found.values()), default=0)
+    return {name: Column(item[:length], str(_plain(item.attrs.get("unit", ""))),
+                         str(_plain(item.attrs.get("definition", "")))) for name, item in found.items()}
+
+
+def _plain(value: object) -> object:
+    """An HDF5 attribute as a Python str, int, float or list."""
+    if isinstance(value, h5py.Empty):
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, np.ndarray) and value.size == 1:
+        return _plain(value.reshape(-1)[0])
+    if isinstance(value, np.ndarray):
+        return [_plain(item) for item in value.reshape(-1)]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _message(error: Exception) -> str:
+    return str(error).strip("'\" ")

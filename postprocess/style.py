@@ -1,0 +1,100 @@
+"""What all figures share: the palette, markers, sizes, saving."""
+
+import contextlib
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
+from matplotlib.figure import Figure  # noqa: E402
+
+from .failure import FILES, USAGE, Failure  # noqa: E402
+
+# Okabe and Ito's colour-blind-safe palette without its yellow, which is too pale on white.
+COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+REFERENCE_GREY = "#6b6b6b"
+FORMATS = ("png", "svg", "pdf")
+DPI = 150
+
+pyplot.rcParams.update({
+    "font.size": 10, "axes.titlesize": 10, "axes.labelsize": 10, "legend.fontsize": 9, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6,
+    "axes.axisbelow": True, "legend.frameon": False, "svg.hashsalt": "lexikos", "figure.constrained_layout.use": True,
+})
+
+
+@dataclass
+class Look:
+    """Colour and marker of one member: the same in every figure of a run."""
+
+    colour: str
+    marker: str
+
+
+def look(index: int) -> Look:
+    """The look of member number `index`; members that share a colour differ in their marker."""
+    turn = index // len(COLOURS)
+    return Look(COLOURS[index % len(COLOURS)], MARKERS[(index + turn) % len(MARKERS)])
+
+
+def token_scale(largest: float) -> tuple[float, str]:
+    """(divisor, word) that keep the numbers of a token axis short."""
+    for divisor, word in ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands")):
+        if largest >= 2.0 * divisor:
+            return divisor, f"training tokens ({word})"
+    return 1.0, "training tokens"
+
+
+def spread(wanted: list[float], gap: float) -> list[float]:
+    """Positions near `wanted`, in the same order of size, at least `gap` apart: for labels that must not overlap."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    groups: list[list[int]] = []
+    for i in order:
+        groups.append([i])
+        while len(groups) > 1 and _foot(groups[-1], wanted, gap) < _foot(groups[-2], wanted, gap) + gap * len(groups[-2]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    placed = [0.0] * len(wanted)
+    for group in groups:
+        for k, i in enumerate(group):
+            placed[i] = _foot(group, wanted, gap) + k * gap
+    return placed
+
+
+def _foot(group: list[int], wanted: list[float], gap: float) -> float:
+    """Lowest position of a group of labels stacked around the mean of what they want."""
+    return sum(wanted[i] for i in group) / len(group) - gap * (len(group) - 1) / 2.0
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure under a temporary name, then rename; the format is the name's ending."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise Failure(USAGE, f"{path}: a figure's name must end in .{', .'.join(FORMATS)}")
+    write_whole(path, image(figure, kind))
+
+
+def image(figure: Figure, kind: str = "png") -> bytes:
+    """The picture file's bytes; the figure is closed."""
+    out = io.BytesIO()
+    metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    figure.savefig(out, format=kind, dpi=DPI, metadata=metadata)
+    pyplot.close(figure)
+    return out.getvalue()
+
+
+def write_whole(path: Path, contents: bytes) -> None:
+    """Write a file so that nobody sees half of it."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(contents)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise Failure(FILES, f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,404 @@
+"""postprocess: reader, table numbers, cosine statistics, figures and report, on hand-made run folders."""
+
+import csv
+import io
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from html.parser import HTMLParser
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+SOURCE = Path(os.environ.get("LEXIKOS_SOURCE_DIR") or Path(__file__).resolve().parents[2])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE))
+
+from postprocess import comparison, deck, geometry, history_figure, reader, style, tables  # noqa: E402
+from postprocess.failure import Failure  # noqa: E402
+
+from example_run import write_embedding, write_member, write_tokens_counts  # noqa: E402
+
+PAGE_LIMIT = 2_000_000  # bytes
+
+# Another process that has the file open for writing, locked, one column a row ahead of the others.
+HOLDER = """
+import sys, h5py
+file = h5py.File(sys.argv[1], "r+")
+file["history/step"].resize((8,))
+file.flush()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "postprocess", *map(str, arguments)], capture_output=True, text=True,
+                          cwd=SOURCE, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, check=False)
+
+
+class Folder(unittest.TestCase):
+    """Gives each test a folder for a run."""
+
+    def setUp(self):
+        held = tempfile.TemporaryDirectory()
+        self.addCleanup(held.cleanup)
+        self.run_folder = Path(held.name) / "a_run"
+        self.random = np.random.default_rng(7)
+
+    def member(self, name: str, losses, **settings) -> Path:
+        write_member(self.run_folder / name, name, losses=losses, **settings)
+        return self.run_folder / name
+
+    def three_members(self):
+        self.member("tied", [5.0, 4.0], matrix=self.random.normal(size=(50, 16)))
+        self.member("lev", [5.2, 3.913], matrix=1.0 + self.random.normal(size=(50, 16)))
+        self.member("binary_code", [6.5], steps=20, status="running")
+
+    def alter(self, name: str, **attributes):
+        with h5py.File(self.run_folder / name, "r+") as file:
+            for key, value in attributes.items():
+                file.attrs[key] = value
+
+
+class Reader(Folder):
+    def test_reads_columns_units_and_attributes(self):
+        self.member("tied", [5.0, 4.0])
+        (member,) = reader.read_run(self.run_folder).members
+        self.assertEqual((member.name, member.finished, member.text("blas")), ("tied", True, "oneDNN 2.6.3"))
+        self.assertEqual(member.number("flops_per_token"), 20_000_000)
+        np.testing.assert_array_equal(member.column("step"), np.arange(1, 41))
+        np.testing.assert_array_equal(member.validation_column("loss"), [5.0, 4.0])
+        self.assertEqual(member.validation["loss"].unit, "nats per token")
+        self.assertEqual(member.history["train_loss"].definition, "definition of train_loss")
+        self.assertTrue(math.isnan(member.number("absent")))
+        self.assertEqual((member.text("absent"), member.column("absent").size), ("unknown", 0))
+
+    def test_run_without_sweep(self):
+        write_member(self.run_folder, "", losses=[4.0])
+        (member,) = reader.read_run(self.run_folder).members
+        self.assertEqual(member.name, "a_run")
+
+    def test_fixed_length_strings(self):
+        self.member("tied", [4.0])
+        self.alter("tied/history.h5", blas=np.bytes_("OpenBLAS"), format=np.bytes_("lexikos-history"))
+        self.assertEqual(reader.read_run(self.run_folder).members[0].text("blas"), "OpenBLAS")
+
+    def test_run_in_progress(self):
+        """No validation yet, one column a row ahead, no embedding, and another process that holds the file open."""
+        folder = self.member("tied", [], steps=7, status="running")
+        holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(folder / "history.h5")], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(holder.stdout.readline(), "held\n")
+            (member,) = reader.read_run(self.run_folder).members
+        finally:
+            holder.communicate("")
+        self.assertFalse(member.finished)
+        self.assertEqual((member.column("step").size, member.column("train_loss").size), (7, 7))
+        self.assertEqual(member.validation_column("loss").size, 0)
+        self.assertIsNone(reader.read_embedding(member))
+
+    def test_newer_version_is_refused(self):
+        folder = self.member("tied", [4.0], matrix=np.ones((4, 2)))
+        member = reader.read_member(folder)
+        self.alter("tied/embedding.h5", format_version=np.int64(2))
+        with self.assertRaisesRegex(Failure, "embedding.h5.*version 2 is newer"):
+            reader.read_embedding(member)
+        self.alter("tied/history.h5", format_version=np.int64(2))
+        with self.assertRaisesRegex(Failure, "history.h5.*version 2 is newer"):
+            reader.read_run(self.run_folder)
+
+    def test_other_files_are_refused(self):
+        folder = self.member("tied", [4.0])
+        self.alter("tied/history.h5", format="something")
+        with self.assertRaisesRegex(Failure, "format is 'something'"):
+            reader.read_run(self.run_folder)
+        (folder / "history.h5").write_bytes(b"half a fi")
+        with self.assertRaisesRegex(Failure, "not a readable HDF5 file"):
+            reader.read_run(self.run_folder)
+
+
+class Numbers(Folder):
+    def rows(self, reference: str | None = None) -> dict[str, comparison.Row]:
+        run_ = reader.read_run(self.run_folder)
+        return {row.member: row for row in comparison.compare(run_, comparison.find_reference(run_, reference))}
+
+    def test_difference_in_nats_and_both_percentages(self):
+        """The published example: 0.087 nats below tied is 8.3 % of the reference's and 9.1 % of the member's perplexity."""
+        self.member("tied", [5.0, 4.0])
+        self.member("lev", [5.2, 3.913])
+        lev = self.rows()["lev"]
+        self.assertAlmostEqual(lev.difference_nats, -0.087)
+        self.assertAlmostEqual(lev.change_of_reference, -0.0833230, places=6)
+        self.assertAlmostEqual(lev.change_of_member, -0.0908967, places=6)
+        self.assertAlmostEqual(lev.perplexity / math.exp(4.0) - 1.0, lev.change_of_reference)
+        tied = self.rows("lev")["tied"]
+        self.assertAlmostEqual(tied.change_of_reference, +0.0908967, places=6)
+        self.assertAlmostEqual(tied.change_of_member, +0.0833230, places=6)
+
+    def test_units_of_loss(self):
+        self.member("tied", [4.0])
+        row = self.rows()["tied"]
+        self.assertAlmostEqual(row.perplexity, 54.598150, places=5)
+        self.assertAlmostEqual(row.nats_per_byte, 1.0)  # 4 nats per token, 4 bytes per token
+        self.assertAlmostEqual(row.bits_per_byte, 1.442695, places=6)
+        self.assertAlmostEqual(row.word_perplexity, 148.413159, places=5)  # exp(4 / 0.8)
+        self.assertEqual((row.targets, row.step, row.tokens), (62_000, 40, 40 * 4096))
+
+    def test_speed_is_the_median_without_the_first_step(self):
+        folder = self.member("tied", [4.0], steps=4)
+        with h5py.File(folder / "history.h5", "r+") as file:
+            file["history/tokens_per_second"][:] = [1.0, 3000.0, 9000.0, 5000.0]
+        row = self.rows()["tied"]
+        self.assertEqual(row.tokens_per_second, 5000.0)
+        self.assertAlmostEqual(row.gemm_share, 20e6 * 5000.0 / 200e9)  # 0.5
+
+    def test_what_is_unknown_is_not_a_number(self):
+        self.member("tied", [4.0], gemm_gflops=math.nan, validation_bytes_per_token=math.nan,
+                    validation_unigram_nats=math.nan, steps=1)
+        row = self.rows()["tied"]
+        for value in (row.gemm_share, row.bits_per_byte, row.unigram_nats, row.tokens_per_second, row.difference_nats):
+            self.assertTrue(math.isnan(value))
+        self.assertIn("N/A", tables.text_table([row], ["bits_per_byte"]))
+        self.assertEqual(tables.csv_table([row], ["bits_per_byte", "loss"]), "bits_per_byte,loss\n,4.0")
+
+    def test_unfinished_member_is_compared_where_both_have_been(self):
+        self.member("tied", [5.0, 4.0])
+        self.member("lev", [4.9], steps=20, status="running")
+        row = self.rows()["lev"]
+        self.assertEqual(row.compared_at_tokens, 20 * 4096)
+        self.assertAlmostEqual(row.difference_nats, -0.1)
+
+    def test_reference(self):
+        self.three_members()
+        self.assertEqual(list(self.rows()), ["tied", "binary_code", "lev"])
+        self.assertEqual(list(self.rows("lev")), ["lev", "binary_code", "tied"])
+        with self.assertRaisesRegex(Failure, "no such member; members are binary_code, lev, tied"):
+            self.rows("led")
+
+    def test_statements_print_both_numbers(self):
+        self.three_members()
+        lines = dict(line.split(": ", 1) for line in comparison.statements(list(self.rows().values())))
+        self.assertRegex(lines["tied"], r"4\.0000 .* is below .* 6\.0000\.")
+        self.assertRegex(lines["binary_code"], r"6\.5000 .* is NOT below .* 6\.0000 \(unfinished: status is running\)")
+
+    def test_decks_are_compared(self):
+        self.three_members()
+        members = reader.read_run(self.run_folder).members
+        self.assertEqual(deck.differing(members), {"embedding.interface": ["binary_code", "lev", "tied"]})
+        self.assertEqual(deck.shared(members)["transformer.layers"], 4)
+        self.assertEqual(deck.comments(members[0])["problem"], "First run: input interfaces on the King James Bible")
+
+    def test_tokens_file_is_found_through_the_deck(self):
+        counts = self.run_folder / "tokens.h5"
+        self.member("tied", [4.0], tokens_file=str(counts))
+        members = reader.read_run(self.run_folder).members
+        self.assertIsNone(deck.tokens_file(members))
+        write_tokens_counts(counts, np.ones(50))
+        self.assertEqual(deck.tokens_file(members), counts)
+
+
+class Cosines(unittest.TestCase):
+    def setUp(self):
+        self.random = np.random.default_rng(11)
+
+    def brute_force(self, rows: np.ndarray) -> np.ndarray:
+        """All cosines i < j of [n, D], one by one in double."""
+        return np.array([rows[i] @ rows[j] / math.sqrt((rows[i] @ rows[i]) * (rows[j] @ rows[j]))
+                         for i in range(len(rows)) for j in range(i + 1, len(rows))])
+
+    def check(self, measured: geometry.Geometry, rows: np.ndarray):
+        cosines = self.brute_force(rows)
+        self.assertEqual(measured.count, len(rows))
+        self.assertAlmostEqual(measured.mean, cosines.mean(), places=12)
+        self.assertAlmostEqual(measured.deviation, cosines.std(), places=12)
+        self.assertAlmostEqual(measured.epsilon, cosines.mean() + 2.0 * cosines.std(), places=12)
+        self.assertAlmostEqual(measured.relative, measured.epsilon * math.sqrt(rows.shape[1]) / 2.0, places=12)
+
+    def test_statistics_against_brute_force(self):
+        rows = (self.random.normal(size=(61, 8)) + 0.7).astype(np.float32)
+        matrix = np.insert(rows, [0, 20, 61], 0.0, axis=0)  # three zero rows
+        raw, centred = geometry.measure_matrix("m", matrix, None)
+        self.assertEqual((raw.zero_rows, centred.zero_rows), (3, 3))
+        exact = rows.astype(np.float64)
+        self.check(raw, exact)
+        self.check(centred, exact - exact.mean(axis=0))
+        self.assertGreater(raw.mean, 0.2)
+
+    def test_histogram_counts_every_pair_once(self):
+        rows = self.random.normal(size=(61, 8))
+        units = rows / np.linalg.norm(rows, axis=1)[:, None]
+        expected = np.histogram(self.brute_force(rows), bins=40, range=(-1.0, 1.0))[0]
+        for block in (7, 61, 100):
+            counts = geometry.cosine_histogram(units, bins=40, block=block)
+            self.assertEqual(counts.sum(), 61 * 60 // 2)
+            self.assertLessEqual(np.abs(counts - expected).sum(), 4)  # float32: a pair at an edge may change its bin
+        same = geometry.cosine_histogram(np.ones((5, 4)) / 2.0)
+        self.assertEqual(same[-1], 10)  # cosines of 1, or a rounding above it, fall in the last bin
+
+    def test_rows_seen_in_training(self):
+        matrix = self.random.normal(size=(30, 8)).astype(np.float32)
+        seen = np.arange(30) < 20
+        measured = geometry.measure_matrix("m", matrix, seen)
+        self.assertEqual([one.rows for one in measured], ["all", "all, centred", "seen", "seen, centred"])
+        self.check(measured[2], matrix[:20].astype(np.float64))
+
+    def test_random_directions_are_random_like(self):
+        measured, _ = geometry.measure_matrix("m", self.random.normal(size=(1500, 64)), None)
+        self.assertAlmostEqual(measured.relative, 1.0, delta=0.01)
+
+    def test_effective_rank(self):
+        self.assertAlmostEqual(geometry.effective_rank(np.eye(8)), 8.0)
+        self.assertAlmostEqual(geometry.effective_rank(np.outer(np.arange(1.0, 9.0), np.ones(5))), 1.0)
+        rows = self.random.normal(size=(30, 6))
+        share = np.linalg.svd(rows, compute_uv=False)
+        share /= share.sum()
+        self.assertAlmostEqual(geometry.effective_rank(rows), math.exp(-np.sum(share * np.log(share))), places=9)
+
+    def test_degenerate_matrices(self):
+        raw, centred = geometry.measure_matrix("m", np.ones((5, 4), np.float32), None)
+        self.assertAlmostEqual(raw.mean, 1.0)
+        self.assertEqual(centred.count, 0)  # every row is the mean row
+        empty, _ = geometry.measure_matrix("m", np.zeros((5, 4), np.float32), None)
+        self.assertEqual((empty.count, empty.zero_rows), (0, 5))
+        self.assertTrue(math.isnan(empty.mean))
+
+
+class Figures(unittest.TestCase):
+    def test_labels_keep_their_distance_and_order(self):
+        placed = style.spread([0.5, 0.52, 0.1, 0.51], 0.1)
+        self.assertEqual(np.argsort(placed).tolist(), [2, 0, 3, 1])
+        self.assertGreaterEqual(np.diff(sorted(placed)).min(), 0.1 - 1e-12)
+        self.assertAlmostEqual(placed[2], 0.1)
+
+    def test_running_mean_does_not_lag(self):
+        smooth, window = history_figure.running_mean(np.arange(500.0))
+        self.assertEqual(window, 11)
+        np.testing.assert_allclose(smooth, np.arange(500.0))
+
+    def test_members_look_different(self):
+        looks = [(style.look(i).colour, style.look(i).marker) for i in range(20)]
+        self.assertEqual(len(set(looks)), 20)
+
+
+class Page(HTMLParser):
+    """Collects what a page would load, its tags and its text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.loaded, self.open, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+        self.loaded += [value for name, value in attributes if name in ("src", "href", "data", "srcset")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes another tag"
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+class Commands(Folder):
+    def page(self, *arguments: object) -> str:
+        done = run("report", self.run_folder, *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return (self.run_folder / "report.html").read_text(encoding="utf-8")
+
+    def test_report(self):
+        self.three_members()
+        counts = self.run_folder / "tokens.h5"
+        write_tokens_counts(counts, np.r_[np.zeros(5), np.ones(45)])
+        text = self.page("--tokens", counts)
+        page = Page(text)
+        words = "".join(page.words)
+        self.assertEqual(page.open, [])  # every tag is closed
+        self.assertEqual(len(page.loaded), 2)
+        for address in page.loaded:  # self-contained: pictures are in the page
+            self.assertTrue(address.startswith("data:image/png;base64,"))
+        self.assertNotRegex(re.sub(r'"data:[^"]*"', "", text), r"https?://|@import|url\(|<script|<link")
+        self.assertLess(len(text), PAGE_LIMIT)
+        for name in ("tied", "lev", "binary_code"):
+            self.assertRegex(words, rf"{name}: validation loss \d\.\d{{4}} nats per token is (NOT )?below the unigram")
+            self.assertIn(f"Resolved deck of {name}", words)
+        self.assertIn("Unfinished: binary_code (running)", words)
+        self.assertIn("No embedding file yet: binary_code", words)
+        self.assertIn("-8.33 %", words)
+        self.assertIn("-9.09 %", words)
+        self.assertIn("over 62,000 validation targets", words)
+        self.assertIn("seen, centred", words)
+        for fact in ("oneDNN 2.6.3", "OpenMP, 2 threads", "fp32", "v0-test", "200.0"):
+            self.assertIn(fact, words)
+        for command in ("history", "cosine", "table"):
+            self.assertIn(f"python3 -m postprocess {command} {self.run_folder}", words)
+
+    def test_report_of_a_run_that_has_just_begun(self):
+        self.member("tied", [], steps=1, status="running")
+        words = "".join(Page(self.page()).words)
+        self.assertIn("tied: no validation yet (unfinished: status is running).", words)
+
+    def test_names_from_outside_are_escaped(self):
+        self.member("tied", [4.0], device="<script>alert(1)</script>")
+        self.assertNotIn("<script", self.page())
+
+    def test_figures(self):
+        self.three_members()
+        for arguments, made in ((("history",), "history.png"), (("cosine",), "cosine.png"),
+                                (("cosine", "--matrix", "output"), "cosine_output.png")):
+            done = run(arguments[0], self.run_folder, *arguments[1:])
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual((self.run_folder / made).read_bytes()[:4], b"\x89PNG")
+            self.assertIn(made, done.stdout)
+        other = self.run_folder / "x.svg"
+        self.assertEqual(run("history", self.run_folder, "-o", other).returncode, 0)
+        self.assertIn(b"<svg", other.read_bytes())
+
+    def test_table(self):
+        self.three_members()
+        done = run("table", self.run_folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"lev +3\.9130 +50\.049 +-0\.0870 +-8\.33 % +-9\.09 % +1\.4113 +163,840 +finished")
+        rows = list(csv.DictReader(io.StringIO(run("table", self.run_folder, "--csv").stdout)))
+        self.assertEqual([row["member"] for row in rows], ["tied", "binary_code", "lev"])
+        self.assertAlmostEqual(float(rows[2]["difference_nats"]), -0.087)
+        markdown = run("table", self.run_folder, "--markdown").stdout.splitlines()
+        self.assertEqual({line.count("|") for line in markdown}, {markdown[0].count("|")})
+
+    def test_errors_are_one_line(self):
+        self.three_members()
+        folder = self.run_folder
+        (folder / "no_run").mkdir()
+        write_embedding(folder / "lev" / "embedding.h5", np.ones((40, 4)))
+        write_tokens_counts(folder / "tokens.h5", np.ones(45))
+        for status, expected, arguments in (
+                (3, "no such run folder", ("table", folder / "absent")),
+                (3, "has the run started?", ("report", folder / "no_run")),
+                (3, "no embedding.h5 yet", ("cosine", folder / "binary_code")),
+                (3, "45 ids, but the embedding has 40 rows", ("cosine", folder / "lev", "--tokens", folder / "tokens.h5")),
+                (3, "cannot write", ("history", folder, "-o", folder / "none" / "x.png")),
+                (2, "must end in .png", ("history", folder, "-o", folder / "x.bmp")),
+                (2, "no such member", ("table", folder, "--reference", "led")),
+                (2, "unrecognized arguments: --mark", ("table", folder, "--mark")),
+                (2, "invalid choice", ("plot", folder)),
+                (2, "required: RUN", ("table",))):
+            with self.subTest(expected=expected):
+                done = run(*arguments)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+                self.assertIn(expected, done.stderr)
+
+    def test_help(self):
+        for arguments in ((), ("history",), ("table",), ("cosine",), ("report",)):
+            self.assertEqual(run(*arguments, "--help").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
