@@ -1,0 +1,368 @@
+// Batches: every window once an epoch whatever the ranks, and buckets that are complete.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "data/step_batch.hpp"
+#include "data/synthetic_tokens.hpp"
+#include "data/token_file.hpp"
+#include "file_fixtures.hpp"
+#include "harness/catch.hpp"
+
+using namespace lexikos;
+using namespace fixtures;
+
+namespace {
+
+/// Tokens given one by one.
+class ListedTokens : public TokenSource {
+ public:
+  ListedTokens(Index vocabulary_size, std::vector<TokenId> ids)
+      : vocabulary_size_(vocabulary_size), ids_(std::move(ids)) {}
+  [[nodiscard]] Index size() const override { return static_cast<Index>(ids_.size()); }
+  [[nodiscard]] Index vocabulary_size() const override { return vocabulary_size_; }
+  void read(Index begin, Index count, TokenId* out) const override {
+    check_token_range(*this, begin, count);
+    std::copy_n(ids_.begin() + begin, count, out);
+  }
+  [[nodiscard]] std::string name() const override { return "listed tokens"; }
+
+ private:
+  Index vocabulary_size_;
+  std::vector<TokenId> ids_;
+};
+
+ListedTokens counting(Index size) {
+  std::vector<TokenId> ids(static_cast<std::size_t>(size));
+  std::iota(ids.begin(), ids.end(), TokenId{0});
+  return {size, ids};
+}
+
+template <class T>
+std::vector<T> to_host(const View1<const T>& view) {
+  std::vector<T> values(view.extent(0));
+  if (values.empty()) return values;
+  const HostBuffer<T> host("test", view.extent(0));
+  Kokkos::deep_copy(host, view);
+  std::copy_n(host.data(), values.size(), values.begin());
+  return values;
+}
+
+struct Positions {
+  std::vector<TokenId> ids, targets;
+};
+
+/// All positions of a rank's step, micro-batch after micro-batch.
+Positions positions_of(const StepBatch& batch) {
+  Positions all;
+  for (const MicroBatch& micro : batch.micro) {
+    const auto ids = to_host(micro.ids);
+    const auto targets = to_host(micro.targets);
+    all.ids.insert(all.ids.end(), ids.begin(), ids.end());
+    all.targets.insert(all.targets.end(), targets.begin(), targets.end());
+  }
+  return all;
+}
+
+/// Compares everything that load() built with what follows from the ids.
+void check_batch(const StepBatch& batch, Index vocabulary_size) {
+  const std::vector<TokenId> distinct = to_host(batch.distinct);
+  CHECK(static_cast<Index>(distinct.size()) == batch.distinct_count);
+  std::set<TokenId> expected_distinct;
+  Index sequences = 0;
+  for (const MicroBatch& micro : batch.micro) {
+    CHECK(micro.T == batch.T);
+    CHECK(micro.sequences >= 1);
+    sequences += micro.sequences;
+    const auto n_count = static_cast<std::size_t>(micro.sequences * micro.T);
+    const auto ids = to_host(micro.ids);
+    const auto slot = to_host(micro.slot);
+    REQUIRE(ids.size() == n_count);
+    REQUIRE(micro.targets.extent(0) == n_count);
+    REQUIRE(slot.size() == n_count);
+    std::map<TokenId, std::vector<std::int32_t>> buckets;  // ascending tokens and positions
+    for (std::size_t n = 0; n < n_count; ++n) {
+      CHECK(static_cast<Index>(ids[n]) < vocabulary_size);
+      REQUIRE(static_cast<std::size_t>(slot[n]) < distinct.size());
+      CHECK(distinct[static_cast<std::size_t>(slot[n])] == ids[n]);
+      buckets[ids[n]].push_back(static_cast<std::int32_t>(n));
+      expected_distinct.insert(ids[n]);
+    }
+
+    const auto touched = to_host(micro.touched);
+    const auto begin = to_host(micro.bucket_begin);
+    const auto position = to_host(micro.bucket_position);
+    REQUIRE(static_cast<std::size_t>(micro.touched_count) == buckets.size());
+    REQUIRE(touched.size() == buckets.size());
+    REQUIRE(begin.size() == buckets.size() + 1);
+    REQUIRE(position.size() == n_count);
+    std::vector<std::int32_t> expected_begin = {0};
+    std::vector<std::int32_t> expected_position;
+    std::size_t row = 0;
+    for (const auto& [id, members] : buckets) {
+      CHECK(distinct[static_cast<std::size_t>(touched[row++])] == id);
+      expected_position.insert(expected_position.end(), members.begin(), members.end());
+      expected_begin.push_back(static_cast<std::int32_t>(expected_position.size()));
+    }
+    CHECK(std::is_sorted(touched.begin(), touched.end()));
+    CHECK(begin == expected_begin);
+    CHECK(position == expected_position);
+  }
+  CHECK(sequences == batch.sequences);
+  CHECK(distinct == std::vector<TokenId>(expected_distinct.begin(), expected_distinct.end()));
+}
+
+}  // namespace
+
+TEST_CASE("shares are contiguous, complete and differ by at most one") {
+  for (Index count = 0; count < 40; ++count) {
+    for (int ranks = 1; ranks < 12; ++ranks) {
+      Index end = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const Share share = share_of(count, rank, ranks);
+        CHECK(share.begin == end);
+        CHECK(share.size() >= count / ranks);
+        CHECK(share.size() <= count / ranks + 1);
+        end = share.end;
+      }
+      CHECK(end == count);
+    }
+  }
+}
+
+TEST_CASE("ranks together read every window exactly once an epoch, and none of them twice") {
+  struct Case {
+    Index tokens, sequences_a_rank, T;
+    int ranks;
+    Index windows;
+  };
+  for (const Case& c : {Case{100, 2, 8, 4, 12}, Case{94, 1, 5, 2, 18}, Case{97, 2, 8, 4, 12},
+                        Case{96, 2, 8, 4, 11}, Case{9, 1, 8, 3, 1}}) {
+    INFO(c.tokens << " tokens, B " << c.sequences_a_rank << ", T " << c.T << ", " << c.ranks
+                  << " ranks");
+    const ListedTokens source = counting(c.tokens);
+    const Index global = c.sequences_a_rank * c.ranks;
+    std::vector<BatchLoader> loaders;
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      loaders.emplace_back(source, c.T, global, rank, c.ranks, 1, 7);
+    }
+    CHECK(loaders[0].sample_count() == c.windows);
+
+    // As many steps as make whole epochs.
+    const Index steps = c.windows;
+    const Index epochs = steps * global / c.windows;
+    std::vector<std::vector<Index>> reads(static_cast<std::size_t>(epochs),
+                                          std::vector<Index>(static_cast<std::size_t>(c.windows)));
+    std::map<Index, int> owner;  // sample number -> rank
+    for (Index step = 0; step < steps; ++step) {
+      for (int rank = 0; rank < c.ranks; ++rank) {
+        BatchLoader& loader = loaders[static_cast<std::size_t>(rank)];
+        const Share share = loader.samples(step);
+        const StepBatch& batch = loader.load(step);
+        CHECK(batch.sequences == c.sequences_a_rank);
+        CHECK(batch.targets_global == global * c.T);
+        const Positions positions = positions_of(batch);
+        for (Index g = share.begin; g < share.end; ++g) {
+          CHECK(owner.emplace(g, rank).second);  // no other rank has it
+          const Index window = loader.window(g);
+          ++reads[static_cast<std::size_t>(g / c.windows)][static_cast<std::size_t>(window)];
+          for (Index t = 0; t < c.T; ++t) {
+            // Token i of the source is i itself.
+            const auto n = static_cast<std::size_t>((g - share.begin) * c.T + t);
+            CHECK(static_cast<Index>(positions.ids[n]) == window * c.T + t);
+            CHECK(static_cast<Index>(positions.targets[n]) == window * c.T + t + 1);
+          }
+        }
+      }
+    }
+    CHECK(static_cast<Index>(owner.size()) == steps * global);
+    for (const auto& epoch : reads) {
+      CHECK(epoch == std::vector<Index>(static_cast<std::size_t>(c.windows), 1));
+    }
+  }
+}
+
+TEST_CASE("neither ranks nor micro-batches change which tokens a step reads, and in which order") {
+  const SyntheticTokens source(50, 500, 3);
+  const Index T = 7;
+  const Index global = 11;
+  for (const Index step : {0, 5, 6, 7, 1000}) {  // 71 windows: an epoch ends inside step 6
+    BatchLoader whole(source, T, global, 0, 1, global, 9);
+    const Positions expected = positions_of(whole.load(step));
+    for (const int ranks : {1, 2, 3, 4, 11, 13}) {
+      for (const Index micro : {1, 2, 3, 100}) {
+        INFO("step " << step << ", " << ranks << " ranks, micro-batch " << micro);
+        Positions together;
+        Index sequences = 0;
+        for (int rank = 0; rank < ranks; ++rank) {
+          BatchLoader loader(source, T, global, rank, ranks, micro, 9);
+          const StepBatch& batch = loader.load(step);
+          sequences += batch.sequences;
+          CHECK(batch.targets_global == global * T);
+          const Positions part = positions_of(batch);
+          together.ids.insert(together.ids.end(), part.ids.begin(), part.ids.end());
+          together.targets.insert(together.targets.end(), part.targets.begin(), part.targets.end());
+        }
+        CHECK(sequences == global);
+        CHECK(together.ids == expected.ids);
+        CHECK(together.targets == expected.targets);
+      }
+    }
+  }
+}
+
+TEST_CASE("distinct tokens and buckets are complete and ascending") {
+  for (const Index vocabulary : {1, 2, 63, 64, 65, 1000, 70000}) {
+    const SyntheticTokens source(vocabulary, 4000, 1);
+    for (const Index micro : {1, 3, 5, 8}) {
+      BatchLoader loader(source, 16, 8, 0, 1, micro, 2);
+      for (const Index step : {0, 1, 40}) {
+        INFO("V " << vocabulary << ", micro-batch " << micro << ", step " << step);
+        const StepBatch& batch = loader.load(step);
+        CHECK(static_cast<Index>(batch.micro.size()) == (8 + micro - 1) / micro);
+        check_batch(batch, vocabulary);
+      }
+    }
+  }
+}
+
+TEST_CASE("a short last micro-batch and a rank without sequences") {
+  const SyntheticTokens source(30, 400, 1);
+  SECTION("5 sequences in micro-batches of 2") {
+    BatchLoader loader(source, 6, 5, 0, 1, 2, 2);
+    const StepBatch& batch = loader.load(3);
+    REQUIRE(batch.micro.size() == 3);
+    CHECK(batch.micro[0].sequences == 2);
+    CHECK(batch.micro[2].sequences == 1);
+    check_batch(batch, 30);
+  }
+  SECTION("2 sequences on 4 ranks") {
+    BatchLoader loader(source, 6, 2, 3, 4, 2, 2);
+    for (Index step = 0; step < 3; ++step) {
+      const StepBatch& batch = loader.load(step);
+      CHECK(batch.sequences == 0);
+      CHECK(batch.micro.empty());
+      CHECK(batch.distinct_count == 0);
+      CHECK(batch.distinct.extent(0) == 0);
+      CHECK(batch.targets_global == 12);
+    }
+  }
+}
+
+TEST_CASE("ids past 65,535 arrive whole") {
+  std::vector<TokenId> ids = {65536, 0, 65535, 65537, 131072, 65536, 1, 199999, 65536};
+  const TemporaryFolder folder;
+  write_tokens(folder.file("tokens.h5"), 200000, ids);
+  const TokenFile source(folder.file("tokens.h5"), "train");
+  BatchLoader loader(source, 8, 1, 0, 1, 1, 0);
+  const StepBatch& batch = loader.load(0);
+  check_batch(batch, 200000);
+  const Positions positions = positions_of(batch);
+  CHECK(positions.ids == std::vector<TokenId>(ids.begin(), ids.end() - 1));
+  CHECK(positions.targets == std::vector<TokenId>(ids.begin() + 1, ids.end()));
+}
+
+TEST_CASE("a loader has no memory: any step can come first, and twice") {
+  const SyntheticTokens source(100, 1000, 4);
+  BatchLoader straight(source, 8, 4, 0, 1, 2, 6);
+  for (Index step = 0; step < 50; ++step) (void)straight.load(step);
+  const StepBatch& batch = straight.load(37);
+  const Positions again = positions_of(batch);
+  BatchLoader restarted(source, 8, 4, 0, 1, 2, 6);
+  CHECK(positions_of(restarted.load(37)).ids == again.ids);
+  check_batch(batch, 100);
+  BatchLoader other_seed(source, 8, 4, 0, 1, 2, 7);
+  CHECK(positions_of(other_seed.load(37)).ids != again.ids);
+}
+
+TEST_CASE("nothing is allocated after construction, and the plan says how much") {
+  const SyntheticTokens source(100, 1000, 4);
+  BatchLoader loader(source, 8, 4, 0, 1, 2, 6);
+  const Index bytes = loader.bytes();
+  // Per micro-batch of 16: ids, targets, slot, positions; touched and begin; 32 distinct. In 64 B
+  // steps.
+  CHECK(bytes == (32 + 2 * (5 * 16 + 32)) * 4);
+  CHECK(loader.host_bytes() > bytes);
+  const TokenId* first = loader.load(0).micro[1].ids.data();
+  const MicroBatch* micro = loader.load(0).micro.data();
+  for (Index step = 1; step < 5; ++step) {
+    CHECK(loader.load(step).micro[1].ids.data() == first);
+    CHECK(loader.load(step).micro.data() == micro);
+  }
+  CHECK(loader.bytes() == bytes);
+}
+
+TEST_CASE("an evaluation reads a range of windows in order, each once") {
+  const ListedTokens source = counting(200);  // T 8: 24 windows
+  for (const int ranks : {1, 2, 3, 5, 7}) {
+    for (const Index global : {1, 4, 5, 6, 100}) {
+      INFO(ranks << " ranks, " << global << " sequences a step");
+      const SampleRange range{3, 17};
+      std::vector<BatchLoader> loaders;
+      for (int rank = 0; rank < ranks; ++rank) {
+        loaders.emplace_back(source, 8, global, rank, ranks, 2, range);
+      }
+      CHECK(loaders[0].steps() == (17 + global - 1) / global);
+      std::vector<TokenId> ids;
+      std::vector<TokenId> targets;
+      Index targets_global = 0;
+      for (Index step = 0; step < loaders[0].steps(); ++step) {
+        Index sequences = 0;
+        for (BatchLoader& loader : loaders) {
+          const StepBatch& batch = loader.load(step);
+          check_batch(batch, 200);
+          sequences += batch.sequences;
+          const Positions part = positions_of(batch);
+          ids.insert(ids.end(), part.ids.begin(), part.ids.end());
+          targets.insert(targets.end(), part.targets.begin(), part.targets.end());
+          CHECK(batch.targets_global == loaders[0].load(step).targets_global);
+        }
+        CHECK(sequences * 8 == loaders[0].load(step).targets_global);
+        targets_global += sequences * 8;
+      }
+      CHECK(targets_global == 17 * 8);
+      std::vector<TokenId> expected(17 * 8);
+      std::iota(expected.begin(), expected.end(), TokenId{24});
+      CHECK(ids == expected);
+      std::iota(expected.begin(), expected.end(), TokenId{25});
+      CHECK(targets == expected);
+      CHECK(contains(error_of([&] { loaders[0].load(loaders[0].steps()); }), "there is no step"));
+    }
+  }
+
+  CHECK(first_windows(source, 8, 0).count == 24);
+  CHECK(first_windows(source, 8, 80).count == 10);
+  CHECK(first_windows(source, 8, 87).count == 10);
+  CHECK(first_windows(source, 8, 1).count == 1);
+  CHECK(first_windows(source, 8, 1000000).count == 24);
+  CHECK(!error_of(
+             [&] {
+               BatchLoader(source, 8, 4, 0, 1, 2, SampleRange{20, 5});
+             },
+             Status::deck)
+             .empty());
+}
+
+TEST_CASE("what cannot be batched is refused") {
+  const ListedTokens source = counting(16);
+  const auto load = [&](Index T, Index global, Index micro) {
+    return [&source, T, global, micro] { BatchLoader(source, T, global, 0, 1, micro, 0); };
+  };
+  CHECK(contains(error_of(load(16, 1, 1)), "has 16 tokens and one window of context 16 needs 17"));
+  CHECK(error_of(load(15, 1, 1)).empty());
+  CHECK(!error_of(load(0, 1, 1), Status::deck).empty());
+  CHECK(!error_of(load(4, 0, 1), Status::deck).empty());
+  CHECK(!error_of(load(4, 1, 0), Status::deck).empty());
+  CHECK(contains(error_of(load(4, Index{1} << 30, 1), Status::resource), "2^31 positions"));
+
+  std::vector<TokenId> ids(33, 1);
+  for (const std::size_t bad : {std::size_t{0}, std::size_t{5}, std::size_t{32}}) {
+    std::vector<TokenId> damaged = ids;
+    damaged[bad] = 2;
+    const ListedTokens listed(2, damaged);
+    BatchLoader loader(listed, 8, 4, 0, 1, 4, 0);
+    const std::string text = error_of([&] { loader.load(0); });
+    CHECK(contains(text, "token id 2 at offset " + std::to_string(bad) + " of 'listed tokens'"));
+  }
+}
