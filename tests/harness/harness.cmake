@@ -17,7 +17,6 @@ endif()
 set(LEXIKOS_TEST_ENVIRONMENT
   OMP_PROC_BIND=false
   OMP_WAIT_POLICY=passive
-  OMP_WAIT_POLICY=passive
   OMPI_MCA_btl_vader_single_copy_mechanism=none
   OMPI_MCA_mpi_yield_when_idle=1
   ASAN_OPTIONS=detect_leaks=0
