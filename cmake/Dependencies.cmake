@@ -89,13 +89,10 @@ endif()
 add_library(lexikos_dependencies INTERFACE)
 target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkos)
 
-if(LEXIKOS_KOKKOS_KERNELS)
-  set(KokkosKernels_DIR "${LEXIKOS_PROBE_KERNELS_DIR}")
-  find_package(KokkosKernels CONFIG REQUIRED)
-  lexikos_summary("Kokkos Kernels" "${LEXIKOS_PROBE_KERNELS_VERSION}" "${KokkosKernels_DIR}")
-  target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkoskernels)
-  target_compile_definitions(lexikos_dependencies INTERFACE LEXIKOS_HAVE_KOKKOS_KERNELS)
-endif()
+set(KokkosKernels_DIR "${LEXIKOS_PROBE_KERNELS_DIR}")
+find_package(KokkosKernels CONFIG REQUIRED)
+lexikos_summary("Kokkos Kernels" "${LEXIKOS_PROBE_KERNELS_VERSION}" "${KokkosKernels_DIR}")
+target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkoskernels)
 
 # As in the probe: only the user's word stays in the cache.
 if(NOT user_kokkos)
@@ -219,11 +216,6 @@ if("HIP" IN_LIST devices)
   target_compile_definitions(lexikos_dependencies INTERFACE LEXIKOS_HAVE_HIPBLAS)
 endif()
 
-if(NOT LEXIKOS_KOKKOS_KERNELS AND NOT LEXIKOS_DNNL_LIBRARY AND NOT LEXIKOS_ON_DEVICE)
-  message(FATAL_ERROR "Nothing is left to multiply matrices with.\n"
-    "  type: cmake -DLEXIKOS_KOKKOS_KERNELS=ON <build folder>")
-endif()
-
 # --- Python, for the tests that run scripts ------------------------------------------
 
 # The same order as in scripts/common.sh, which passes its choice on.
@@ -242,7 +234,9 @@ if(NOT LEXIKOS_PYTHON)
   endforeach()
 endif()
 if(LEXIKOS_PYTHON)
-  lexikos_summary("Python" "" "${LEXIKOS_PYTHON}")
+  execute_process(COMMAND ${LEXIKOS_PYTHON} -c "import platform; print(platform.python_version())"
+    OUTPUT_VARIABLE python_version OUTPUT_STRIP_TRAILING_WHITESPACE)
+  lexikos_summary("Python" "${python_version}" "${LEXIKOS_PYTHON}")
 else()
   string(APPEND LEXIKOS_SUMMARY
     "  Python not found with its modules: tests of scripts are left out\n")

@@ -26,6 +26,7 @@ struct ModelShape {
   Index context = 0;              // T
   Index micro_batch = 0;          // sequences in one forward and backward pass
   Index distinct_max = 0;         // U at most: distinct tokens of one step on one rank
+  Index matched_parameters = 0;   // lev's in the same deck: what matched interfaces aim at
   double init_deviation = 0.02;   // of the initial values of matrices
   Index positions() const { return micro_batch * context; }  // N
 };
@@ -35,6 +36,7 @@ struct Counts {
   Index trainable = 0;              // parameters of its own that the optimizer moves
   Index fixed = 0;                  // stored numbers that never change
   Index shared = 0;                 // parameters that another package owns and counts
+  Index matched_to = 0;             // parameters that the size was chosen to match; 0: none
   double flops_per_token = 0;       // forward and backward, each multiply-add as 2
   double flops_per_distinct = 0;    // the same for each distinct token of a step
 };

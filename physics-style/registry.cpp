@@ -1,6 +1,9 @@
 #include "registry.hpp"
 
+#include "embedding/albert/albert.hpp"
 #include "embedding/binary_code/binary_code.hpp"
+#include "embedding/factored_mlp/factored_mlp.hpp"
+#include "embedding/flat_mlp/flat_mlp.hpp"
 #include "embedding/lev/lev.hpp"
 #include "embedding/tied/tied.hpp"
 #include "embedding/untied/untied.hpp"
@@ -19,6 +22,9 @@ template <class S>
 constexpr Entry<S> entries[] = {
     {"tied", tied::read<S>},
     {"untied", untied::read<S>},
+    {"albert", albert::read<S>},
+    {"flat_mlp", flat_mlp::read<S>},
+    {"factored_mlp", factored_mlp::read<S>},
     {"lev", lev::read<S>},
     {"binary_code", binary_code::read<S>},
 };
@@ -49,7 +55,15 @@ EmbeddingFactory<S> read_embedding(const Deck& deck) {
       entry.read(deck.idle_table(table));
     }
   }
-  return factory;
+  // What matched interfaces aim at. Read once more, because the table may be idle or in use.
+  const std::string lev_table = "embedding.lev";
+  const lev::Settings lev = lev::read_settings(chosen == "lev" ? deck.table(lev_table)
+                                                               : deck.idle_table(lev_table));
+  return [factory, lev](ModelShape shape) {
+    const Index base = lev::base_of(lev, shape.vocabulary);
+    shape.matched_parameters = lev::parameter_count(lev, base, shape.width);
+    return factory(shape);
+  };
 }
 
 template EmbeddingFactory<float> read_embedding<float>(const Deck&);

@@ -42,8 +42,11 @@ prepare_tokens() {
 
 # One process with all cores. `-r latest` goes on from the newest checkpoint of
 # each member; where there is none it starts, where all is done it trains none.
+# Waiting threads sleep: spinning ones take the cores from whatever else runs,
+# and a step on a busy machine then takes twice as long.
 train() {
-  OMP_NUM_THREADS=$(cores) "build/$backend/lexikos" -i "$DECK" -r latest
+  OMP_NUM_THREADS=$(cores) OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} \
+    "build/$backend/lexikos" -i "$DECK" -r latest
 }
 
 write_report() {

@@ -41,6 +41,10 @@ std::string model_tables(const Model<S>& model, const std::string& interface, In
   text += row("embedding." + interface, input) + row("transformer", body) + row("head", head);
   text += row("all", format_count(total), format_count(input.fixed), format_count(input.shared));
   text += entry("all, in short", format_si(static_cast<double>(total)));
+  if (input.matched_to > 0) {
+    text += entry("embedding." + interface + " less lev's " + format_count(input.matched_to),
+                  format_count(input.trainable - input.matched_to));
+  }
 
   text += "Work of training (a multiply-add is 2 FLOP)\n";
   text += entry("transformer, per token", format_si(body.flops_per_token, "FLOP"));

@@ -4,6 +4,7 @@
 // differs by about d u (|log phi| + 2) relative, 1e-12 for d = 512.
 #include <set>
 
+#include "embedding/codebooks.hpp"
 #include "embedding/lev/lev.hpp"
 #include "harness/catch.hpp"
 #include "interface_fixture.hpp"
@@ -290,7 +291,7 @@ TEST_CASE("lev: products of 512 factors", "[lev][gradient]") {
 }
 
 TEST_CASE("lev has the published number of parameters", "[lev]") {
-  CHECK(lev::smallest_base(200019, 3) == 59);
+  CHECK(smallest_base(200019, 3) == 59);
   const lev::Settings s{3, 0, 128, 8, 16, 64, 0.1};
   CHECK(lev::parameter_count(s, 59, 512) == 1466496);
   CHECK(lev::parameter_count(s, 59, 1024) == 1728640);
@@ -312,7 +313,7 @@ TEST_CASE("lev has the published number of parameters", "[lev]") {
 TEST_CASE("lev's smallest base", "[lev]") {
   for (const Index k : {1, 2, 3, 4, 5, 16}) {
     for (const Index v : {1, 2, 7, 8, 9, 26, 27, 28, 65535, 65536, 65537, 200019, 1 << 20}) {
-      const Index b = lev::smallest_base(v, k);
+      const Index b = smallest_base(v, k);
       const auto power = [&](Index base) {
         double value = 1;  // exact while it matters
         for (Index i = 0; i < k; ++i) value *= double(base);

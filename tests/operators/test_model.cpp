@@ -12,8 +12,13 @@ struct Interface {
   std::string lines;
 };
 
-const Interface interfaces[] = {
-    {"tied", ""}, {"untied", ""}, {"lev", small_lev}, {"binary_code", "recoding = \"affine\"\n"}};
+const Interface interfaces[] = {{"tied", ""},
+                                {"untied", ""},
+                                {"lev", small_lev},
+                                {"binary_code", "recoding = \"affine\"\n"},
+                                {"albert", "rank = 3\n"},
+                                {"flat_mlp", "code_width = 3\nhidden = 7\n"},
+                                {"factored_mlp", "seed_width = 4\nhidden = 6\n"}};
 
 std::string backbone(Index layers, Index width, Index heads, Index context, const char* mlp) {
   return "layers = " + std::to_string(layers) + "\nwidth = " + std::to_string(width) +

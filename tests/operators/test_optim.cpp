@@ -355,9 +355,16 @@ TEST_CASE("the backbone starts from the same values under every interface", "[pa
   Random random(1);
   const std::vector<TokenId> ids = random.tokens(13, 300);
   std::map<std::string, Doubles> first;
-  for (const char* const interface : {"tied", "untied", "lev", "binary_code"}) {
+  const std::pair<const char*, std::string> interfaces[] = {
+      {"tied", ""},
+      {"untied", ""},
+      {"lev", small_lev},
+      {"binary_code", ""},
+      {"albert", "rank = 3\n"},
+      {"flat_mlp", "code_width = 3\nhidden = 7\n"},
+      {"factored_mlp", "seed_width = 4\nhidden = 6\n"}};
+  for (const auto& [interface, own] : interfaces) {
     CAPTURE(interface);
-    const std::string own = std::string(interface) == "lev" ? small_lev : "";
     Setup<double> setup(deck_text(interface, backbone, own), 300, ids, 2, 2, 5);
     Index common = 0;
     for (const std::string& name : setup.names()) {

@@ -272,3 +272,8 @@ TEST_CASE("binary codes train nothing", "[binary_code]") {
   InterfaceRig<float> one("binary_code", "", 1, 4, 1);
   CHECK(one.vectors({0}) == Doubles(4, 0.0));
 }
+
+TEST_CASE("a code that does not fit in the width is refused", "[binary_code]") {
+  CHECK_THROWS_AS(InterfaceRig<double>("binary_code", "", 100, 6, 4), Error);  // 7 bits
+  CHECK_NOTHROW(InterfaceRig<double>("binary_code", "", 100, 7, 4));
+}

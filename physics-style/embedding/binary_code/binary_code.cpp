@@ -1,6 +1,7 @@
 #include "embedding/binary_code/binary_code.hpp"
 
 #include "kernels/philox.hpp"
+#include "utils/error.hpp"
 
 namespace lexikos::binary_code {
 namespace {
@@ -51,9 +52,10 @@ class BinaryCode : public Embedding<S> {
     const Recoding recoding = recoding_;
     const Index width = e.extent(1);
     const int bits = recoding.bits;
-    // Interleaved: each bit stands `copies` times in a row before the next; the last is cut or
-    // filled up so that C coordinates are there.
-    const Index copies = settings_.interleave ? (width + bits - 1) / bits : 0;
+    // Interleaved, each bit stands side by side as often as tiling would repeat it: the first
+    // C mod K bits once more than the others.
+    const bool interleave = settings_.interleave;
+    const Index copies = width / bits, longer = width % bits, end_of_longer = longer * (copies + 1);
     const S zero = settings_.centred ? S(-1) : S(0);
     for_rows(
         "Lexikos::binary_code::forward", space, tokens.extent(0),
@@ -61,7 +63,9 @@ class BinaryCode : public Embedding<S> {
           const std::uint32_t word = recode(recoding, tokens.data()[u]);
           S* const to = e.data() + u * width;
           lane.for_each(width, [=](const Index c) {
-            const int bit = static_cast<int>(copies > 0 ? c / copies : c % bits);
+            const Index bit = !interleave         ? c % bits
+                              : c < end_of_longer ? c / (copies + 1)
+                                                  : longer + (c - end_of_longer) / copies;
             to[c] = (word >> (bits - 1 - bit)) & 1u ? S(1) : zero;
           });
         });
@@ -113,7 +117,14 @@ EmbeddingFactory<S> read(const DeckTable& table) {
                            "zero_one", {"zero_one", "plus_minus"}) == "plus_minus";
   s.seed = static_cast<std::uint64_t>(table.integer(
       {.name = "seed", .doc = "draws the affine recoding"}, 1, AtLeast(0)));
-  return [s](const ModelShape& shape) { return std::make_unique<BinaryCode<S>>(s, shape); };
+  return [s](const ModelShape& shape) {
+    if (bits_of(shape.vocabulary) > shape.width) {
+      fail(Status::deck, "binary codes of " + std::to_string(bits_of(shape.vocabulary)) +
+                             " bits do not fit in transformer.width = " +
+                             std::to_string(shape.width) + "; raise it");
+    }
+    return std::make_unique<BinaryCode<S>>(s, shape);
+  };
 }
 
 template EmbeddingFactory<float> read<float>(const DeckTable&);

@@ -9,13 +9,6 @@
 namespace lexikos::lev {
 namespace {
 
-/// base^exponent, but no more than the first power past any token id.
-Index power(Index base, Index exponent) {
-  Index value = 1;
-  for (Index i = 0; i < exponent && value <= Index{1} << 32; ++i) value *= base;
-  return value;
-}
-
 /// Enough tasks to keep the device busy; the heads are tasks already.
 Index chunk_count(Index heads) {
   if constexpr (!device_is_host) return 16;
@@ -27,8 +20,11 @@ class Lev : public Embedding<S> {
  public:
   Lev(const Settings& settings, Index base, const ModelShape& shape)
       : settings_(settings),
-        sizes_{settings.codebooks, base,           settings.seed_width,
-               settings.heads,     settings.knots, settings.rank},
+        sizes_{{settings.codebooks, base},
+               settings.seed_width,
+               settings.heads,
+               settings.knots,
+               settings.rank},
         shape_(shape),
         chunk_count_(chunk_count(settings.heads)) {}
 
@@ -36,7 +32,7 @@ class Lev : public Embedding<S> {
     const Index hd = sizes_.heads * sizes_.seed_width, hr = sizes_.heads * sizes_.rank;
     const Init plain{.deviation = 0.02};
     codebooks_id_ = list.add("embedding.lev.codebooks",
-                             {sizes_.codebooks * sizes_.base, sizes_.seed_width}, plain,
+                             {sizes_.books.rows(), sizes_.seed_width}, plain,
                              Decay::to_zero);
     mix_id_ = list.add("embedding.lev.mix", {hd, sizes_.seed_width}, plain, Decay::to_zero);
     gain_id_ = list.add("embedding.lev.gain", {hd}, {.mean = 1.0}, Decay::none);
@@ -51,8 +47,8 @@ class Lev : public Embedding<S> {
   void plan(MemoryPlan& plan) override {
     const Index u = shape_.distinct_max, hd = sizes_.heads * sizes_.seed_width,
                 hr = sizes_.heads * sizes_.rank, tasks = chunk_count_ * sizes_.heads;
-    digit_ = plan.keep<std::int32_t>("lev digits", u * sizes_.codebooks);
-    rows_ = plan.keep<S>("lev codebook rows by head", sizes_.codebooks * sizes_.base * hd);
+    digit_ = plan.keep<std::int32_t>("lev digits", u * sizes_.books.count);
+    rows_ = plan.keep<S>("lev codebook rows by head", sizes_.books.rows() * hd);
     normal_ = plan.keep<S>("lev normalised", u * hd);
     rstd_ = plan.keep<S>("lev rstd", u * sizes_.heads);
     s_ = plan.keep<S>("lev coordinates", u * hd);
@@ -75,7 +71,7 @@ class Lev : public Embedding<S> {
   void forward(const ExecSpace& space, View1<const TokenId> tokens, View2<S> e) override {
     const Region region("Lexikos::lev::forward");
     const Windows w = windows(tokens.extent(0));
-    digits(space, sizes_, tokens, w.digit);
+    digits(space, sizes_.books, tokens, w.digit);
     gemm<S>(space, Op::none, Op::transpose, S(1), parameters_->value2(codebooks_id_),
             parameters_->value2(mix_id_), S(0), w.rows);
     coordinates<S>(space, sizes_, w.digit, w.rows, parameters_->value1(gain_id_),
@@ -108,7 +104,7 @@ class Lev : public Embedding<S> {
   Counts counts() const override {
     const double d = sizes_.seed_width, h = sizes_.heads, r = sizes_.rank, c = shape_.width;
     Counts counts;
-    counts.trainable = parameter_count(settings_, sizes_.base, shape_.width);
+    counts.trainable = parameter_count(settings_, sizes_.books.base, shape_.width);
     // Forward: 3 multiply-adds and the product for each (d, q); backward about three times that.
     counts.flops_per_distinct = 4.0 * 7.0 * h * d * r + 6.0 * h * r * c;
     return counts;
@@ -124,8 +120,8 @@ class Lev : public Embedding<S> {
   Windows windows(Index u) const {
     const Index hd = sizes_.heads * sizes_.seed_width, hr = sizes_.heads * sizes_.rank;
     return {{chunk_count_, u},
-            arena_->view2<std::int32_t>(digit_, u, sizes_.codebooks),
-            arena_->view2<S>(rows_, sizes_.codebooks * sizes_.base, hd),
+            arena_->view2<std::int32_t>(digit_, u, sizes_.books.count),
+            arena_->view2<S>(rows_, sizes_.books.rows(), hd),
             arena_->view2<S>(normal_, u, hd),
             arena_->view2<S>(rstd_, u, sizes_.heads),
             arena_->view2<S>(s_, u, hd),
@@ -161,20 +157,13 @@ class Lev : public Embedding<S> {
 
 }  // namespace
 
-Index smallest_base(Index vocabulary, Index codebooks) {
-  Index base = 1;
-  while (power(base, codebooks) < vocabulary) ++base;
-  return base;
-}
-
 Index parameter_count(const Settings& s, Index base, Index width) {
   const Index d = s.seed_width;
   return s.codebooks * base * d + s.heads * (d * d + 2 * d) + s.heads * d * s.knots * s.rank +
          s.heads * s.rank * width;
 }
 
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table) {
+Settings read_settings(const DeckTable& table) {
   Settings s;
   s.codebooks = table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3,
                               Between(1, 16));
@@ -188,8 +177,18 @@ EmbeddingFactory<S> read(const DeckTable& table) {
   s.spline_deviation = table.real(
       {.name = "spline_deviation", .doc = "of the initial spline values, whose mean is 1"}, 0.1,
       NonNegative{});
+  return s;
+}
+
+Index base_of(const Settings& s, Index vocabulary) {
+  return s.base > 0 ? s.base : smallest_base(vocabulary, s.codebooks);
+}
+
+template <class S>
+EmbeddingFactory<S> read(const DeckTable& table) {
+  const Settings s = read_settings(table);
   return [s, table](const ModelShape& shape) {
-    const Index base = s.base > 0 ? s.base : smallest_base(shape.vocabulary, s.codebooks);
+    const Index base = base_of(s, shape.vocabulary);
     if (power(base, s.codebooks) < shape.vocabulary) {
       table.reject("base", "is too small: base^codebooks is less than the vocabulary of " +
                                std::to_string(shape.vocabulary));

@@ -8,6 +8,7 @@
 // what is our choice.
 #pragma once
 
+#include "embedding/codebooks.hpp"
 #include "embedding/embedding.hpp"
 
 namespace lexikos::lev {
@@ -22,8 +23,11 @@ struct Settings {
   double spline_deviation;
 };
 
-/// Smallest b with b^k >= vocabulary, in integers.
-Index smallest_base(Index vocabulary, Index codebooks);
+/// Reads deck table [embedding.lev].
+Settings read_settings(const DeckTable& table);
+
+/// b: the deck's, or the smallest with b^k >= vocabulary.
+Index base_of(const Settings& settings, Index vocabulary);
 
 /// Trainable parameters: k b d + h (d^2 + 2 d) + h d kappa r + h r D.
 Index parameter_count(const Settings& settings, Index base, Index width);

@@ -2,6 +2,7 @@
 // kappa knots, rank r. Arrays [U h d] and [U h r] hold the heads side by side in each row.
 #pragma once
 
+#include "embedding/codebooks.hpp"
 #include "embedding/lev/spline.hpp"
 #include "kernels/elementary.hpp"
 #include "kokkos_types.hpp"
@@ -11,22 +12,9 @@ namespace lexikos::lev {
 inline constexpr double norm_epsilon = 1e-5;
 
 struct Sizes {
-  Index codebooks, base, seed_width, heads, knots, rank;
+  Codebooks books;
+  Index seed_width, heads, knots, rank;
 };
-
-/// digit[u j] = row of the stacked codebooks [k b] for digit j of token u, most significant first.
-/// Overwrites digit [U k].
-inline void digits(const ExecSpace& space, Sizes z, View1<const TokenId> tokens,
-                   View2<std::int32_t> digit) {
-  for_each(
-      "Lexikos::lev::digits", space, tokens.extent(0), KOKKOS_LAMBDA(const Index u) {
-        Index rest = tokens.data()[u];
-        for (Index j = z.codebooks - 1; j >= 0; --j) {
-          digit.data()[u * z.codebooks + j] = static_cast<std::int32_t>(j * z.base + rest % z.base);
-          rest /= z.base;
-        }
-      });
-}
 
 /// The heads' coordinates. Reads rows [k b, h d] (W_l C_j), digit [U k], gain and bias [h d];
 /// overwrites normal [U h d] (LN before gain and bias), rstd [U h], s [U h d].
@@ -40,7 +28,7 @@ void coordinates(const ExecSpace& space, Sizes z, View2<const std::int32_t> digi
       "Lexikos::lev::coordinates", space, digit.extent(0) * z.heads,
       KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         const Index u = i / z.heads, l = i % z.heads;
-        const std::int32_t* const row_of = digit.data() + u * z.codebooks;
+        const std::int32_t* const row_of = digit.data() + u * z.books.count;
         const S* const from = rows.data() + l * d;
         S* const x = normal.data() + u * stride + l * d;
         S* const s_row = s.data() + u * stride + l * d;
@@ -48,7 +36,7 @@ void coordinates(const ExecSpace& space, Sizes z, View2<const std::int32_t> digi
         const S* const b = bias.data() + l * d;
         const Index first = row_of[0] * stride;
         lane.for_each(d, [=](const Index c) { x[c] = from[first + c]; });
-        for (Index j = 1; j < z.codebooks; ++j) {
+        for (Index j = 1; j < z.books.count; ++j) {
           const Index at = row_of[j] * stride;
           lane.for_each(d, [=](const Index c) { x[c] += from[at + c]; });
         }
@@ -248,14 +236,14 @@ void gather_digits(const ExecSpace& space, Sizes z, View2<const std::int32_t> di
                    View2<const S> dx, View2<S> drows) {
   const Index d = z.seed_width, tokens = digit.extent(0), stride = z.heads * d;
   for_rows(
-      "Lexikos::lev::gather_digits", space, z.codebooks * z.base * z.heads,
+      "Lexikos::lev::gather_digits", space, z.books.rows() * z.heads,
       KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         const Index row = i / z.heads, l = i % z.heads;
-        const Index j = row / z.base;
+        const Index j = row / z.books.base;
         S* const to = drows.data() + row * stride + l * d;
         lane.for_each(d, [=](const Index c) { to[c] = S(0); });
         for (Index u = 0; u < tokens; ++u) {
-          if (digit.data()[u * z.codebooks + j] != row) continue;
+          if (digit.data()[u * z.books.count + j] != row) continue;
           const S* const from = dx.data() + u * stride + l * d;
           lane.for_each(d, [=](const Index c) { to[c] += from[c]; });
         }
