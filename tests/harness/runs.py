@@ -17,6 +17,9 @@ EXECUTABLE = os.environ["LEXIKOS_EXE"]
 SOURCE = Path(os.environ["LEXIKOS_SOURCE_DIR"])
 MPIRUN = os.environ["LEXIKOS_MPIRUN"].split()
 
+# Every input interface, by its deck name.
+INTERFACES = ("tied", "untied", "albert", "flat_mlp", "factored_mlp", "lev", "binary_code")
+
 # Columns that hold times and therefore differ from run to run.
 TIMES = {"seconds", "tokens_per_second"}
 

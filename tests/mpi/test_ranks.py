@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from harness.runs import RunTest, run  # noqa: E402
+from harness.runs import INTERFACES, RunTest, run  # noqa: E402
 
 TOLERANCE = 1e-5  # nats, of losses over 20 steps in fp32
 
@@ -21,18 +21,19 @@ def losses(folder):
 class Ranks(RunTest):
     def test_ranks_and_micro_batches(self):
         """5 sequences a step: no rank count divides them, and 3 ranks have shares of 2, 2, 1."""
-        for interface in ("tied", "untied", "lev", "binary_code"):
+        for interface in INTERFACES:
             chosen = f"embedding.interface={interface}"
             reference = losses(self.lexikos(chosen, name=interface))
             idle = losses(self.lexikos(chosen, "optimizer.learning_rate=0", name=interface + "0"))
             self.assertGreater(np.abs(reference - idle).max(), 0.01, "the model must move")
-            for ranks in (1, 2, 3):
-                for micro in (0, 1, 2, 3):
-                    with self.subTest(interface=interface, ranks=ranks, micro_batch=micro):
-                        out = self.lexikos(chosen, f"batch.micro_batch={micro}", ranks=ranks,
-                                           name=f"{interface}{ranks}{micro}")
-                        difference = np.abs(losses(out) - reference).max()
-                        self.assertLess(difference, TOLERANCE)
+            # Every combination where input and output share a table and for the longest
+            # arithmetic; one for the others, whose scatter is the same code.
+            every = [(ranks, micro) for ranks in (1, 2, 3) for micro in (0, 1, 2, 3)]
+            for ranks, micro in every if interface in ("tied", "lev") else [(2, 1), (3, 0)]:
+                with self.subTest(interface=interface, ranks=ranks, micro_batch=micro):
+                    out = self.lexikos(chosen, f"batch.micro_batch={micro}", ranks=ranks,
+                                       name=f"{interface}{ranks}{micro}")
+                    self.assertLess(np.abs(losses(out) - reference).max(), TOLERANCE)
 
     def test_more_ranks_than_sequences(self):
         reference = losses(self.lexikos("batch.tokens=32", name="one"))

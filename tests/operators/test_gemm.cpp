@@ -188,11 +188,14 @@ TEST_CASE("gemm names every extent of shapes that do not fit", "[gemm]") {
   CHECK(plain.find("[2 3]") != std::string::npos);
   CHECK(plain.find("[5 7]^T") != std::string::npos);
   CHECK(plain.find("C [2 5]") != std::string::npos);
-  // Right inner extent, wrong C.
-  CHECK(message([&] {
-          gemm<double>(space, Op::none, Op::none, 1.0, memory.view(2, 3), memory.view(3, 4), 0.0,
-                       memory.view(4, 2));
-        }) != "");
+  // Right inner extent, and C that has a wrong number of rows, of columns, or both.
+  for (const auto& [rows, cols] : {std::pair{3, 4}, std::pair{2, 5}, std::pair{4, 2}}) {
+    CAPTURE(rows, cols);
+    CHECK(message([&, r = rows, c = cols] {
+            gemm<double>(space, Op::none, Op::none, 1.0, memory.view(2, 3), memory.view(3, 4), 0.0,
+                         memory.view(r, c));
+          }) != "");
+  }
   CHECK(message([&] {
           gemm_batched<double>(space, Op::transpose, Op::none, 2, 1.0, {memory.data(), 2, 3, 6},
                                {memory.data(), 3, 4, 12}, 0.0, {memory.data(), 3, 4, 12});

@@ -7,9 +7,7 @@ from pathlib import Path
 import h5py
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from harness.runs import RunTest  # noqa: E402
-
-INTERFACES = ("tied", "untied", "lev", "binary_code")
+from harness.runs import INTERFACES, RunTest  # noqa: E402
 
 
 class Determinism(RunTest):

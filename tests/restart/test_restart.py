@@ -8,12 +8,12 @@ from pathlib import Path
 import h5py
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from harness.runs import RunTest, run  # noqa: E402
+from harness.runs import INTERFACES, RunTest, run  # noqa: E402
 
 
 class Restart(RunTest):
     def test_every_interface(self):
-        for interface in ("tied", "untied", "lev", "binary_code"):
+        for interface in INTERFACES:
             with self.subTest(interface=interface):
                 straight = self.lexikos(f"embedding.interface={interface}", "checkpoint.every=6",
                                         "checkpoint.keep=0", name=interface)
