@@ -36,6 +36,8 @@ seed_width = 8
 heads = 2
 knots = 5
 rank = 6
+[embedding.factored_mlp]
+seed_width = 8
 [batch]
 tokens = 80
 [run]
