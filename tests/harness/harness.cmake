@@ -74,6 +74,8 @@ function(lexikos_add_python_test)
       "'${arg_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT LEXIKOS_PYTHON)
+    message(WARNING "no Python with numpy and h5py: test ${arg_NAME} is left out\n"
+      "  type: cmake/bootstrap.sh, or pass -DLEXIKOS_PYTHON=<interpreter>")
     return()
   endif()
   if(NOT arg_TIMEOUT)
