@@ -16,7 +16,7 @@ import numpy as np
 
 from .failure import FILES, Failure
 
-NEWEST_VERSION = {"lexikos-history": 1, "lexikos-embedding": 1, "lexikos-tokens": 1}
+NEWEST_VERSION = {"lexikos-history": 2, "lexikos-embedding": 1, "lexikos-tokens": 1}
 
 
 @dataclass

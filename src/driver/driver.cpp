@@ -4,8 +4,11 @@
 #include <cstdio>
 
 #include "deck/sweep.hpp"
+#include "driver/bake.hpp"
 #include "driver/bench.hpp"
+#include "driver/checkpoint_use.hpp"
 #include "driver/configuration.hpp"
+#include "driver/evaluate.hpp"
 #include "driver/member_files.hpp"
 #include "driver/tables.hpp"
 #include "driver/trainer.hpp"
@@ -37,13 +40,7 @@ std::string checkpoint_for(const Arguments& arguments, const MemberSettings<floa
                            const Communicator& comm, Console& console) {
   if (arguments.restart.empty()) return "";
   if (arguments.restart != "latest") return arguments.restart;
-  std::string path;
-  std::vector<std::string> passed_over;
-  comm.on_root([&] {
-    path = find_newest_checkpoint(settings.directory, &passed_over).value_or("");
-  });
-  for (const std::string& why : passed_over) console.line(why);
-  path = comm.broadcast(path);
+  const std::string path = newest_checkpoint(settings.directory, comm, console);
   if (path.empty()) {
     console.line("no checkpoint in " + settings.directory + "; starting from the beginning");
   }
@@ -129,15 +126,21 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
   world.on_all([&] {
     for (std::size_t i = group; i < settings.size(); i += groups) {
       Console console(comm.is_root(), groups > 1 ? settings[i].member + ": " : "");
-      if (settings[i].run.job == "bench") {
+      const std::string& job = settings[i].run.job;
+      if (job == "bench") {
         bench(settings[i], open_data(settings[i].run, comm), comm, console);
+      } else if (job == "bake") {
+        bake(settings[i], arguments.restart, comm, console);
+      } else if (job == "evaluate") {
+        results[i] = {true, evaluate(settings[i], arguments.restart, comm, console)};
       } else {
         results[i] = {true, train_member(settings[i], arguments, comm, console, clock)};
         if (!results[i].outcome.finished) break;
       }
     }
   });
-  if (settings.front().run.job == "bench") return;
+  const std::string& job = settings.front().run.job;
+  if (job == "bench" || job == "bake" || (job == "evaluate" && results.size() == 1)) return;
   share_results(results, world, comm.is_root());
   Console console(world.is_root());
   print_summary(plan, results,

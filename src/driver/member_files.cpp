@@ -84,6 +84,14 @@ CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, 
 }
 
 template <class S>
+CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters) {
+  const HostArena<S> host = Kokkos::create_mirror_view(Kokkos::HostSpace(), parameters.values());
+  const CheckpointHeader header = read_parameters<S>(path, arrays_of<S>(parameters.list(), host));
+  Kokkos::deep_copy(parameters.values(), host);
+  return header;
+}
+
+template <class S>
 void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model) {
   const ExecSpace space;
   const Index width = model.shape().width;
@@ -109,6 +117,7 @@ void save_embedding_file(const std::string& path, const Attributes& attributes, 
   template void save_state<S>(const std::string&, const CheckpointHeader&,                   \
                               const Parameters<S>&, const History&);                         \
   template CheckpointHeader load_state<S>(const std::string&, Parameters<S>&, History&);     \
+  template CheckpointHeader load_values<S>(const std::string&, Parameters<S>&);              \
   template void save_embedding_file<S>(const std::string&, const Attributes&, Model<S>&);
 LEXIKOS_MEMBER_FILES(float)
 LEXIKOS_MEMBER_FILES(double)

@@ -22,6 +22,10 @@ void save_state(const std::string& folder, const CheckpointHeader& header,
 template <class S>
 CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history);
 
+/// Reads the parameters of a checkpoint alone. Throws Error(file).
+template <class S>
+CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters);
+
 /// Writes the materialised input matrix and the head's.
 template <class S>
 void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/gemm.hpp"
 #include "kernels/token_rows.hpp"
 #include "registry.hpp"
 
@@ -66,6 +67,17 @@ template <class S>
 void Model<S>::allocate(std::uint64_t seed) {
   parameters_ = Parameters<S>(list_);
   parameters_.initialise(seed);
+  bind();
+}
+
+template <class S>
+void Model<S>::allocate_for_evaluation() {
+  parameters_ = Parameters<S>(list_, false);
+  bind();
+}
+
+template <class S>
+void Model<S>::bind() {
   arena_ = Arena(plan_);
   embedding_->bind(parameters_, arena_);
   transformer_.bind(parameters_, arena_);
@@ -151,6 +163,12 @@ void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch,
   sum_into(
       "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
       nll_sum);
+}
+
+template <class S>
+void Model<S>::logits(const ExecSpace& space, Index sequences, View2<S> out) const {
+  gemm<S>(space, Op::none, Op::transpose, S(1), transformer_.output(sequences), head_.weight(),
+          S(0), out);
 }
 
 template <class S>

@@ -40,6 +40,9 @@ class Model {
   /// Allocates parameters and activations and sets initial values.
   void allocate(std::uint64_t seed);
 
+  /// Allocates what evaluate and materialise need; the values are zero until they are read.
+  void allocate_for_evaluation();
+
   /// Gradients of sum(nll) / batch.targets_global, added to the gradient arena, and the sum of nll
   /// (nats) of this rank's targets into *nll_sum. Starts the sum over ranks of each finished slice
   /// (reducer may be null: then nothing is reduced); the caller finishes it.
@@ -48,6 +51,10 @@ class Model {
 
   /// The sum of nll (nats) of the batch's targets into *nll_sum.
   void evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum);
+
+  /// Logits of the last micro-batch that evaluate has seen, of `sequences` sequences.
+  /// Overwrites out [sequences T, V].
+  void logits(const ExecSpace& space, Index sequences, View2<S> out) const;
 
   /// nll (nats) of each target, in the order of the batch's positions: valid after the two above.
   View1<double> nll(Index positions) const { return arena_.template view1<double>(nll_, positions); }
@@ -71,6 +78,7 @@ class Model {
   Counts head_counts() const { return head_.counts(); }
 
  private:
+  void bind();
   void embed(const ExecSpace& space, const StepBatch& batch);
   void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const;
 

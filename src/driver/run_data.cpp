@@ -77,16 +77,16 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
     data.tokenizer = info.tokenizer;
     data.tokenizer_hash = info.tokenizer_hash;
     data.source = info.source;
+    data.train_counts = train->train_counts();
     data.train = std::move(train);
     data.validation = std::move(validation);
   });
   return data;
 }
 
-double unigram_nats(const RunSettings& settings, const RunData& data, Index targets) {
-  if (settings.synthetic) return std::numeric_limits<double>::quiet_NaN();
-  const TokenFile train(settings.tokens_file, "train");
-  return unigram_cross_entropy(train.train_counts(), *data.validation, 1, 1 + targets).nats;
+double unigram_nats(const RunData& data, Index targets) {
+  if (data.train_counts.empty()) return std::numeric_limits<double>::quiet_NaN();
+  return unigram_cross_entropy(data.train_counts, *data.validation, 1, 1 + targets).nats;
 }
 
 }  // namespace lexikos

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/token_source.hpp"
 #include "driver/run_settings.hpp"
@@ -14,6 +15,7 @@ namespace lexikos {
 struct RunData {
   std::unique_ptr<TokenSource> train, validation;  // validation is null where there is none
   Index vocabulary = 0;
+  std::vector<std::uint64_t> train_counts;  // of each id in the training tokens; empty: unknown
   double validation_bytes_per_token = std::numeric_limits<double>::quiet_NaN();
   double validation_words_per_token = std::numeric_limits<double>::quiet_NaN();
   std::string tokenizer, tokenizer_hash;
@@ -28,7 +30,7 @@ Index read_vocabulary(const RunSettings& settings);
 RunData open_data(const RunSettings& settings, const Communicator& comm);
 
 /// Cross entropy (nats per token) of the validation targets [1, 1 + targets) under the frequencies
-/// of single tokens in training; NaN for synthetic tokens.
-double unigram_nats(const RunSettings& settings, const RunData& data, Index targets);
+/// of single tokens in training; NaN where these are unknown.
+double unigram_nats(const RunData& data, Index targets);
 
 }  // namespace lexikos

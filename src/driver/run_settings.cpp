@@ -1,17 +1,35 @@
 #include "driver/run_settings.hpp"
 
+#include "data/frequency_bins.hpp"
+#include "utils/text.hpp"
+
 namespace lexikos {
 namespace {
 
 void read_top(const Deck& deck, RunSettings& s) {
   const DeckTable top = deck.table("");
-  s.job = top.choice({.name = "job", .doc = "what to do: train a model, or time its step"}, "train",
-                     {"train", "bench"});
+  s.job = top.choice({.name = "job",
+                      .doc = "train a model, evaluate a checkpoint, bake its input interface into a "
+                             "table, or time a step"},
+                     "train", {"train", "evaluate", "bake", "bench"});
   s.seed = static_cast<std::uint64_t>(top.integer(
       {.name = "seed", .doc = "of initial values and data order"}, 1, NonNegative{}));
   const DeckTable output = deck.table("output");
   s.directory = output.text({.name = "directory", .doc = "folder of a run; -d goes first"},
                             "runs/run");
+}
+
+void check_edges(const DeckTable& validation, const std::vector<double>& edges) {
+  if (edges.size() > FrequencyBins::max_edges) {
+    validation.reject("frequency_edges",
+                      "has more than " + std::to_string(FrequencyBins::max_edges) + " edges");
+  }
+  for (std::size_t i = 1; i < edges.size(); ++i) {
+    if (!(edges[i] > edges[i - 1])) {
+      validation.reject("frequency_edges", "must increase, and " + format_real(edges[i]) +
+                                               " comes after " + format_real(edges[i - 1]));
+    }
+  }
 }
 
 void read_run(const Deck& deck, RunSettings& s) {
@@ -32,6 +50,12 @@ void read_run(const Deck& deck, RunSettings& s) {
       {.name = "tokens", .doc = "targets of an evaluation, from the first; 0: all",
        .unit = "tokens"},
       0, NonNegative{});
+  s.frequency_edges = validation.reals(
+      {.name = "frequency_edges",
+       .doc = "between the bins of relative frequency in training by which the loss is sorted",
+       .unit = "increasing"},
+      {1e-7, 1e-6, 1e-5, 1e-4}, Above(0) && Below(1));
+  check_edges(validation, s.frequency_edges);
   const DeckTable checkpoint = deck.table("checkpoint");
   s.checkpoint_every = checkpoint.integer(
       {.name = "every", .doc = "between checkpoints; 0: at the end only", .unit = "steps"}, 0,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "deck/deck.hpp"
 #include "kokkos_types.hpp"
@@ -9,7 +10,7 @@
 namespace lexikos {
 
 struct RunSettings {
-  std::string job;         // "train" or "bench"
+  std::string job;         // "train", "evaluate", "bake" or "bench"
   std::uint64_t seed = 0;  // of initial values and of the data order
   std::string directory;   // of the outputs
 
@@ -27,6 +28,7 @@ struct RunSettings {
 
   Index validation_every = 0;   // steps; 0: at the end only
   Index validation_tokens = 0;  // 0: all
+  std::vector<double> frequency_edges;  // of the bins that the loss is stratified by
 
   Index checkpoint_every = 0;  // steps; 0: at the end only
   Index checkpoint_keep = 0;   // 0: all

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <limits>
 
+#include "driver/checkpoint_use.hpp"
 #include "driver/configuration.hpp"
 #include "driver/member_files.hpp"
+#include "driver/run_attributes.hpp"
 #include "driver/tables.hpp"
 #include "utils/text.hpp"
 
@@ -18,33 +20,6 @@ constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 DeviceSum element(const Buffer<double>& sums, Index i) { return DeviceSum(sums.data() + i); }
 
 }  // namespace
-
-template <class S>
-MemberSettings<S> MemberSettings<S>::read(const Deck& deck, const std::string& member,
-                                          const std::string& root) {
-  MemberSettings s;
-  s.model = ModelSettings<S>::read(deck);
-  s.run = RunSettings::read(deck, s.model.transformer.context);
-  s.adamw = AdamWSettings::read(deck);
-  s.schedule = Schedule::read(deck, s.run.steps);
-  s.parallel = ParallelSettings::read(deck);
-  deck.check_all_read();
-  s.resolved_deck = deck.resolved();
-  s.member = member;
-  s.directory = root.empty() ? s.run.directory : root;
-  if (!member.empty()) s.directory += "/" + member;
-  return s;
-}
-
-template <class S>
-ModelSizes MemberSettings<S>::sizes(Index vocabulary, int ranks) const {
-  ModelSizes sizes;
-  sizes.vocabulary = vocabulary;
-  sizes.rank_sequences = share_of(run.batch_sequences, 0, ranks).size();
-  sizes.micro_batch =
-      run.micro_batch == 0 ? sizes.rank_sequences : std::min(run.micro_batch, sizes.rank_sequences);
-  return sizes;
-}
 
 template <class S>
 Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Communicator& comm,
@@ -63,13 +38,9 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
   reducer_ = std::make_unique<GradientReducer<S>>(comm_, settings_.parallel,
                                                   model_.parameters().gradients());
   if (data_.validation) {
-    const SampleRange windows =
-        first_windows(*data_.validation, model_.shape().context, settings_.run.validation_tokens);
-    validation_loader_.emplace(*data_.validation, model_.shape().context,
-                               settings_.run.batch_sequences, comm_.rank(), comm_.size(),
-                               model_.shape().micro_batch, windows);
-    outcome_.validation_targets = windows.count * model_.shape().context;
-    unigram_nats_ = unigram_nats(settings_.run, data_, outcome_.validation_targets);
+    evaluator_.emplace(settings_.run, data_, comm_, model_);
+    outcome_.validation_targets = evaluator_->targets();
+    unigram_nats_ = unigram_nats(data_, outcome_.validation_targets);
   }
   if (settings_.run.gemm_rate) {
     const Index positions = std::max<Index>(1, model_.shape().positions());
@@ -87,7 +58,10 @@ double Trainer<S>::flops_per_token() const {
 template <class S>
 void Trainer<S>::restart(const std::string& path) {
   CheckpointHeader header;
-  comm_.on_all([&] { header = load_state(path, model_.parameters(), history_); });
+  comm_.on_all([&] {
+    header = load_state(path, model_.parameters(), history_);
+    check_checkpoint(header, path, settings_.resolved_deck, data_);
+  });
   done_ = header.step;
   last_checkpoint_ = header.step;
   if (done_ > settings_.run.steps) {
@@ -143,22 +117,14 @@ StepRecord Trainer<S>::step(Index number) {
 
 template <class S>
 void Trainer<S>::evaluate() {
-  if (!validation_loader_) return;
-  double nll = 0;
-  for (Index i = 0; i < validation_loader_->steps(); ++i) {
-    const StepBatch* batch = nullptr;
-    comm_.on_all([&] { batch = &validation_loader_->load(i); });
-    model_.evaluate(space_, *batch, element(sums_, 0));
-    nll += Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_)(0);
-  }
-  const double loss = comm_.sum(nll) / static_cast<double>(outcome_.validation_targets);
-  outcome_.validation_loss = loss;
-  const Index tokens = done_ * settings_.run.batch_tokens;
-  history_.append("validation", {done_, tokens, loss, std::exp(loss), outcome_.validation_targets});
+  if (!evaluator_) return;
+  const Evaluation e = evaluator_->run(space_);
+  outcome_.validation_loss = e.loss();
+  append(history_, e, done_, done_ * settings_.run.batch_tokens);
   char text[160];
   std::snprintf(text, sizeof text, "validation step=%lld loss=%.4f nats/token perplexity=%.2f (%s targets)",
-                static_cast<long long>(done_), loss, std::exp(loss),
-                format_count(outcome_.validation_targets).c_str());
+                static_cast<long long>(done_), e.loss(), std::exp(e.loss()),
+                format_count(e.targets).c_str());
   console_.line(text);
 }
 
@@ -240,30 +206,10 @@ double Trainer<S>::median_tokens_per_second() const {
 
 template <class S>
 Attributes Trainer<S>::attributes(const std::string& status) const {
-  const Counts input = model_.embedding_counts();
-  Attributes a;
-  a.set("code_version", code_version());
-  a.set("deck", settings_.resolved_deck);
-  a.set("member", settings_.member);
+  Attributes a = run_attributes(settings_, data_, model_, comm_);
   a.set("status", status);
-  a.set("parameters_trainable", model_.list().count());
-  a.set("parameters_fixed", input.fixed);
-  a.set("parameters_shared", input.shared);
-  a.set("parameters_input_trainable", input.trainable);
-  a.set("flops_per_token", static_cast<std::int64_t>(flops_per_token()));
-  a.set("ranks", comm_.size());
-  a.set("threads", host_threads());
-  a.set("device", device_text());
-  a.set("blas", gemm_library_name<S>());
-  a.set("precision", std::string(sizeof(S) == 4 ? "fp32" : "fp64"));
   a.set("gemm_gflops", gemm_rate_of_all_ * 1e-9);
-  a.set("vocabulary_size", data_.vocabulary);
   a.set("validation_unigram_nats", unigram_nats_);
-  a.set("validation_bytes_per_token", data_.validation_bytes_per_token);
-  a.set("validation_words_per_token", data_.validation_words_per_token);
-  a.set("data_source", data_.source);
-  a.set("tokenizer", data_.tokenizer);
-  a.set("tokenizer_hash", data_.tokenizer_hash);
   return a;
 }
 
@@ -281,6 +227,7 @@ void Trainer<S>::save_checkpoint() {
   header.deck = settings_.resolved_deck;
   header.code_version = code_version();
   header.member = settings_.member;
+  header.other.set("tokenizer", data_.tokenizer).set("tokenizer_hash", data_.tokenizer_hash);
   comm_.on_root([&] {
     save_state(settings_.directory, header, model_.parameters(), history_);
     prune_checkpoints(settings_.directory, settings_.run.checkpoint_keep);
@@ -295,8 +242,6 @@ void Trainer<S>::save_embedding() {
   });
 }
 
-template struct MemberSettings<float>;
-template struct MemberSettings<double>;
 template class Trainer<float>;
 template class Trainer<double>;
 

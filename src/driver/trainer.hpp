@@ -7,37 +7,16 @@
 
 #include "data/step_batch.hpp"
 #include "driver/console.hpp"
+#include "driver/evaluator.hpp"
 #include "driver/gemm_rate.hpp"
 #include "driver/model.hpp"
+#include "driver/member_settings.hpp"
 #include "driver/run_data.hpp"
-#include "driver/run_settings.hpp"
-#include "optim/adamw.hpp"
-#include "optim/schedule.hpp"
 #include "outputs/history.hpp"
 #include "parallel/communicator.hpp"
 #include "parallel/gradient_reducer.hpp"
 
 namespace lexikos {
-
-/// Everything one member's deck says.
-template <class S>
-struct MemberSettings {
-  RunSettings run;
-  ModelSettings<S> model;
-  AdamWSettings adamw;
-  Schedule schedule;
-  ParallelSettings parallel;
-  std::string resolved_deck;
-  std::string member;     // "" where there is one model
-  std::string directory;  // of this member's files
-
-  /// Reads every table; a key that nobody read is an Error(deck). `root` is the run's folder
-  /// ("": the deck's output.directory).
-  static MemberSettings read(const Deck& deck, const std::string& member, const std::string& root);
-
-  /// Sizes on one of `ranks` ranks.
-  ModelSizes sizes(Index vocabulary, int ranks) const;
-};
 
 /// What one step found.
 struct StepRecord {
@@ -99,7 +78,7 @@ class Trainer {
   Console& console_;
   Model<S> model_;
   BatchLoader loader_;
-  std::optional<BatchLoader> validation_loader_;
+  std::optional<Evaluator<S>> evaluator_;
   std::unique_ptr<GradientReducer<S>> reducer_;
   Buffer<double> sums_;  // of this rank's nll, and the squared gradient norm
   History history_;

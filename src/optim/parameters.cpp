@@ -55,12 +55,13 @@ Index ParameterList::count(const std::string& prefix) const {
 }
 
 template <class S>
-Parameters<S>::Parameters(const ParameterList& list)
-    : list_(list),
-      value_("Lexikos::parameters::value", list.arena_size()),
-      gradient_("Lexikos::parameters::gradient", list.arena_size()),
-      moment1_("Lexikos::parameters::moment1", list.arena_size()),
-      moment2_("Lexikos::parameters::moment2", list.arena_size()) {}
+Parameters<S>::Parameters(const ParameterList& list, bool training)
+    : list_(list), value_("Lexikos::parameters::value", list.arena_size()) {
+  if (!training) return;
+  gradient_ = Buffer<S>("Lexikos::parameters::gradient", list.arena_size());
+  moment1_ = Buffer<S>("Lexikos::parameters::moment1", list.arena_size());
+  moment2_ = Buffer<S>("Lexikos::parameters::moment2", list.arena_size());
+}
 
 template <class S>
 void Parameters<S>::initialise(std::uint64_t seed) {

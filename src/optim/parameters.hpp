@@ -62,8 +62,9 @@ template <class S>
 class Parameters {
  public:
   Parameters() = default;
-  /// Allocates four arenas of list.arena_size() elements, all zero.
-  explicit Parameters(const ParameterList& list);
+  /// Allocates four arenas of list.arena_size() elements, all zero; without `training` the values
+  /// alone, and the other windows are empty.
+  explicit Parameters(const ParameterList& list, bool training = true);
 
   /// Sets every value from (seed, name, element index) alone.
   void initialise(std::uint64_t seed);
@@ -83,11 +84,13 @@ class Parameters {
 
  private:
   View1<S> window1(const Buffer<S>& arena, ParameterId id) const {
+    if (arena.size() == 0) return {};
     const ParameterInfo& info = list_[id];
     return View1<S>(arena.data() + info.offset, info.size);
   }
   /// The first dimension by the product of the others.
   View2<S> window2(const Buffer<S>& arena, ParameterId id) const {
+    if (arena.size() == 0) return {};
     const ParameterInfo& info = list_[id];
     const Index rows = info.shape.front();
     return View2<S>(arena.data() + info.offset, rows, rows == 0 ? 0 : info.size / rows);

@@ -62,8 +62,8 @@ void write_group(Hdf5Writer& file, const std::string& group, const std::string& 
 template <class Scalar>
 void read_group(const Hdf5Reader& file, const std::string& group,
                 const std::vector<NamedArray<Scalar>>& arrays) {
-  const std::string start = "cannot restart from '" + file.path() + "': ";
-  const std::string advice_here = "; restart with the deck it was made with";
+  const std::string start = "cannot use '" + file.path() + "': ";
+  const std::string advice_here = "; use the deck it was made with";
   std::vector<std::string> names = file.members("/" + group);
   std::set<std::string> stored(names.begin(), names.end());
   for (const NamedArray<Scalar>& array : arrays) {
@@ -163,20 +163,39 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   return read_header(Hdf5Reader(path, advice));
 }
 
+namespace {
+
+template <class Scalar>
+CheckpointHeader read_header_of(const Hdf5Reader& file) {
+  CheckpointHeader header = read_header(file);
+  if (header.scalar != scalar_name<Scalar>) {
+    fail(Status::file, "cannot use '" + file.path() + "': it holds " + header.scalar +
+                           " and this run keeps " + scalar_name<Scalar> +
+                           "; use the precision it was made with");
+  }
+  return header;
+}
+
+}  // namespace
+
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
                                  History* history) {
   const Hdf5Reader file(path, advice);
-  CheckpointHeader header = read_header(file);
-  if (header.scalar != scalar_name<Scalar>) {
-    fail(Status::file, "cannot restart from '" + path + "': it holds " + header.scalar +
-                           " and this run keeps " + scalar_name<Scalar> +
-                           "; restart with the precision it was made with");
-  }
+  CheckpointHeader header = read_header_of<Scalar>(file);
   read_group(file, "parameters", state.parameters);
   read_group(file, "moment1", state.moment1);
   read_group(file, "moment2", state.moment2);
   if (history != nullptr) history->read_rows(file);
+  return header;
+}
+
+template <class Scalar>
+CheckpointHeader read_parameters(const std::string& path,
+                                 const std::vector<NamedArray<Scalar>>& parameters) {
+  const Hdf5Reader file(path, advice);
+  CheckpointHeader header = read_header_of<Scalar>(file);
+  read_group(file, "parameters", parameters);
   return header;
 }
 
@@ -228,7 +247,9 @@ void prune_checkpoints(const std::string& folder, std::int64_t keep) {
   template void write_checkpoint<Scalar>(const std::string&, const CheckpointHeader&,       \
                                          const StateArrays<const Scalar>&, const History&); \
   template CheckpointHeader read_checkpoint<Scalar>(const std::string&,                     \
-                                                    const StateArrays<Scalar>&, History*);
+                                                    const StateArrays<Scalar>&, History*);  \
+  template CheckpointHeader read_parameters<Scalar>(const std::string&,                     \
+                                                    const std::vector<NamedArray<Scalar>>&);
 LEXIKOS_INSTANTIATE(float)
 LEXIKOS_INSTANTIATE(double)
 #undef LEXIKOS_INSTANTIATE

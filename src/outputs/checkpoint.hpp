@@ -15,7 +15,7 @@
 namespace lexikos {
 
 /// Newest format version of checkpoint files that is written and read.
-inline constexpr std::int64_t checkpoint_format_version = 1;
+inline constexpr std::int64_t checkpoint_format_version = 2;
 
 /// A window on host memory: an array with a name and a shape, rows contiguous. T may be const.
 template <class T>
@@ -63,6 +63,11 @@ CheckpointHeader read_checkpoint_header(const std::string& path);
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
                                  History* history);
+
+/// Fills the parameters alone, to evaluate them; errors as above.
+template <class Scalar>
+CheckpointHeader read_parameters(const std::string& path,
+                                 const std::vector<NamedArray<Scalar>>& parameters);
 
 /// The newest checkpoint of a folder that can be read; nullopt where there is none or no folder.
 /// Files that cannot be read are passed over, one line each into *passed_over if given. A file of a

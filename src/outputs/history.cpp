@@ -52,6 +52,7 @@ std::int64_t HistoryColumn::size() const {
 History::History() {
   groups_.push_back({"history", "one row a recorded training step", {}});
   groups_.push_back({"validation", "one row an evaluation on the validation tokens", {}});
+  groups_.push_back({"frequency", "one row a bin of token frequency in each evaluation", {}});
   const char* step = "steps of the optimiser done when the row was written";
   const char* tokens = "target tokens trained on up to this step, all ranks";
 
@@ -75,6 +76,19 @@ History::History() {
              "cross entropy summed over the validation targets and divided by their number");
   add_column("validation", "perplexity", Type::real, "1", "exp(loss), per token");
   add_column("validation", "targets", Type::whole, "tokens", "number of targets that were scored");
+
+  add_column("frequency", "step", Type::whole, "1", step);
+  add_column("frequency", "tokens", Type::whole, "tokens", tokens);
+  add_column("frequency", "lower", Type::real, "1",
+             "the bin holds the ids whose relative frequency in the training tokens is at least "
+             "this and below `upper`");
+  add_column("frequency", "upper", Type::real, "1", "end of the bin, infinite for the last");
+  add_column("frequency", "ids", Type::whole, "1", "ids of the vocabulary in this bin");
+  add_column("frequency", "targets", Type::whole, "tokens",
+             "validation targets whose id is in this bin");
+  add_column("frequency", "loss", Type::real, "nats per token",
+             "cross entropy summed over these targets and divided by their number");
+  add_column("frequency", "perplexity", Type::real, "1", "exp(loss), per token of this bin");
 }
 
 const History::Group& History::group(const std::string& name) const {
@@ -82,7 +96,7 @@ const History::Group& History::group(const std::string& name) const {
   for (const Group& group : groups_) {
     if (group.name == wanted) return group;
   }
-  fail(Status::file, "there is no history group '" + name + "'; it is 'history' or 'validation'");
+  fail(Status::file, "there is no history group '" + name + "'; it is 'history', 'validation' or 'frequency'");
 }
 
 History::Group& History::group(const std::string& name) {
@@ -162,18 +176,19 @@ void History::truncate_after(std::int64_t step) {
   }
 }
 
-void History::write_groups(Hdf5Writer& file) const {
-  for (const Group& target : groups_) {
-    file.create_group("/" + target.name);
-    file.set_attribute("/" + target.name, "description", target.description);
-    for (const HistoryColumn& column : target.columns) {
-      const std::string dataset = "/" + target.name + "/" + column.name;
-      std::visit([&](const auto& values) { file.write_extendable(dataset, values); },
-                 column.values);
-      file.set_attribute(dataset, "unit", column.unit);
-      file.set_attribute(dataset, "definition", column.definition);
-    }
+void History::write_group(Hdf5Writer& file, const Group& target) {
+  file.create_group("/" + target.name);
+  file.set_attribute("/" + target.name, "description", target.description);
+  for (const HistoryColumn& column : target.columns) {
+    const std::string dataset = "/" + target.name + "/" + column.name;
+    std::visit([&](const auto& values) { file.write_extendable(dataset, values); }, column.values);
+    file.set_attribute(dataset, "unit", column.unit);
+    file.set_attribute(dataset, "definition", column.definition);
   }
+}
+
+void History::write_groups(Hdf5Writer& file) const {
+  for (const Group& target : groups_) write_group(file, target);
 }
 
 void History::write(const std::string& path, const Attributes& attributes) const {
@@ -185,10 +200,26 @@ void History::write(const std::string& path, const Attributes& attributes) const
   file.commit();
 }
 
+void History::write_evaluation(const std::string& path, const Attributes& attributes) const {
+  Hdf5Writer file(path);
+  Attributes root;
+  root.set("format", "lexikos-evaluation").set("format_version", evaluation_format_version);
+  file.set_attributes("/", root.add_missing(attributes));
+  write_group(file, group("validation"));
+  write_group(file, group("frequency"));
+  file.commit();
+}
+
 void History::read_rows(const Hdf5Reader& file) {
   const std::string start = "cannot read '" + file.path() + "': ";
   std::vector<Group> read = groups_;
   for (Group& target : read) {
+    if (!file.has("/" + target.name) && target.name == "frequency") {  // format version 1
+      for (HistoryColumn& column : target.columns) {
+        std::visit([](auto& values) { values.clear(); }, column.values);
+      }
+      continue;
+    }
     const std::vector<std::string> stored = file.members("/" + target.name);
     for (const std::string& name : stored) {
       const auto same = [&](const HistoryColumn& column) { return column.name == name; };
@@ -226,6 +257,7 @@ History History::read(const std::string& path, Attributes* attributes) {
   if (attributes != nullptr) *attributes = file.attributes("/");
   History history;
   for (Group& target : history.groups_) {
+    if (!file.has("/" + target.name) && target.name == "frequency") continue;  // version 1
     target.columns.clear();
     for (const std::string& name : file.members("/" + target.name)) {
       target.columns.push_back(stored_column(file, target.name, name));

@@ -1,9 +1,9 @@
 // History: the numbers of a run against its steps, in memory and in history.h5.
 //
-// Two groups of columns, "history" (one row a recorded step) and "validation" (one row an
-// evaluation). Base columns are there from the start; packages add theirs to "history" before the
-// first row. The file is written whole and renamed, so a reader never sees half of it. README.md
-// has the layout.
+// Three groups of columns, "history" (one row a recorded step), "validation" (one row an
+// evaluation) and "frequency" (one row a bin of token frequency in each evaluation). Base columns
+// are there from the start; packages add theirs to "history" before the first row. The file is
+// written whole and renamed, so a reader never sees half of it. README.md has the layout.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class History {
  public:
   enum class Type { whole, real };
 
-  /// The base columns of both groups, no rows.
+  /// The base columns of all groups, no rows.
   History();
 
   /// Adds a column at the end of a group that has no rows yet.
@@ -59,6 +59,9 @@ class History {
   /// are set here), and the groups. Errors: as Hdf5Writer.
   void write(const std::string& path, const Attributes& attributes) const;
 
+  /// The same as an evaluation.h5: "validation" and "frequency" alone.
+  void write_evaluation(const std::string& path, const Attributes& attributes) const;
+
   /// Replaces all rows by those of an open history or checkpoint file. The columns of this object
   /// and of the file must be the same, with one exception: a real column that the file lacks is
   /// filled with NaN. Errors: a column that differs, columns of unequal length.
@@ -78,6 +81,7 @@ class History {
     std::vector<HistoryColumn> columns;
   };
 
+  static void write_group(Hdf5Writer& file, const Group& group);
   [[nodiscard]] const Group& group(const std::string& name) const;
   Group& group(const std::string& name);
 
@@ -85,6 +89,9 @@ class History {
 };
 
 /// Newest format version of history.h5 that is written and read.
-inline constexpr std::int64_t history_format_version = 1;
+inline constexpr std::int64_t history_format_version = 2;
+
+/// Format version of evaluation.h5 that is written.
+inline constexpr std::int64_t evaluation_format_version = 1;
 
 }  // namespace lexikos

@@ -169,10 +169,10 @@ TEST_CASE("what is no checkpoint is refused in one line") {
   {
     Hdf5Writer file(path);
     file.set_attribute("/", "format", std::string("lexikos-checkpoint"));
-    file.set_attribute("/", "format_version", std::int64_t{2});
+    file.set_attribute("/", "format_version", std::int64_t{3});
     file.commit();
   }
-  CHECK(contains(read_error(path, model), "version is 2 and this program reads up to 1"));
+  CHECK(contains(read_error(path, model), "version is 3 and this program reads up to 2"));
   CHECK(!error_of([&] { read_checkpoint_header(path); }).empty());
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("the newest checkpoint is the newest that can be read") {
 
   Hdf5Writer file(folder.file("checkpoint_00000013.h5"));
   file.set_attribute("/", "format", std::string("lexikos-checkpoint"));
-  file.set_attribute("/", "format_version", std::int64_t{2});
+  file.set_attribute("/", "format_version", std::int64_t{3});
   file.commit();
   CHECK(contains(error_of([&] { newest(); }), "use a newer lexikos"));
 }

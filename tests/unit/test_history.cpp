@@ -52,6 +52,10 @@ TEST_CASE("the base columns are those that readers know") {
   CHECK(names(history, "/validation") ==
         std::vector<std::string>{"step int64", "tokens int64", "loss double", "perplexity double",
                                  "targets int64"});
+  CHECK(names(history, "/frequency") ==
+        std::vector<std::string>{"step int64", "tokens int64", "lower double", "upper double",
+                                 "ids int64", "targets int64", "loss double",
+                                 "perplexity double"});
 }
 
 TEST_CASE("a history comes back with its columns, units, order and attributes") {
@@ -84,7 +88,7 @@ TEST_CASE("a history comes back with its columns, units, order and attributes") 
     }
   }
   CHECK(read_attributes.text("format") == "lexikos-history");
-  CHECK(read_attributes.integer("format_version") == 1);
+  CHECK(read_attributes.integer("format_version") == 2);
   CHECK(read_attributes.text("status") == "running");
   CHECK(read_attributes.integer("threads") == 2);
   CHECK(read_attributes.real("gemm_gflops") == 230.5);
@@ -193,6 +197,48 @@ TEST_CASE("a restart takes the rows over, and its columns must be the file's") {
   }
 }
 
+TEST_CASE("a file of format version 1 has no rows by frequency") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("history.h5");
+  const History before = sample(20);
+  {
+    Hdf5Writer file(path);
+    file.set_attribute("/", "format", std::string("lexikos-history"));
+    file.set_attribute("/", "format_version", std::int64_t{1});
+    for (const char* group : {"history", "validation"}) {
+      file.create_group(std::string("/") + group);
+      for (const HistoryColumn& column : before.columns(group)) {
+        const std::string dataset = std::string("/") + group + "/" + column.name;
+        std::visit([&](const auto& values) { file.write_extendable(dataset, values); },
+                   column.values);
+        file.set_attribute(dataset, "unit", column.unit);
+        file.set_attribute(dataset, "definition", column.definition);
+      }
+    }
+    file.commit();
+  }
+  History into = sample(3);
+  into.append("frequency", {std::int64_t{3}, std::int64_t{1}, 0.0, 1.0, std::int64_t{1},
+                            std::int64_t{1}, 1.0, 1.0});
+  into.read_rows(Hdf5Reader(path));
+  CHECK(into.rows("history") == 20);
+  CHECK(into.rows("validation") == 2);
+  CHECK(into.rows("frequency") == 0);
+  CHECK(History::read(path).rows("frequency") == 0);
+}
+
+TEST_CASE("an evaluation file holds the two groups of an evaluation") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("evaluation.h5");
+  sample(20).write_evaluation(path, Attributes().set("step", 20));
+  const Hdf5Reader file(path);
+  file.require_format("lexikos-evaluation", 1);
+  CHECK(file.integer("/", "step") == 20);
+  CHECK(file.has("/validation/loss"));
+  CHECK(file.has("/frequency/loss"));
+  CHECK_FALSE(file.has("/history"));
+}
+
 TEST_CASE("what is no history or is damaged is refused") {
   const TemporaryFolder folder;
   const std::string path = folder.file("history.h5");
@@ -201,10 +247,10 @@ TEST_CASE("what is no history or is damaged is refused") {
   {
     Hdf5Writer file(path);
     file.set_attribute("/", "format", std::string("lexikos-history"));
-    file.set_attribute("/", "format_version", std::int64_t{2});
+    file.set_attribute("/", "format_version", std::int64_t{3});
     file.commit();
   }
-  CHECK(contains(error(), "format version is 2"));
+  CHECK(contains(error(), "format version is 3"));
   {
     Hdf5Writer file(path);
     file.set_attribute("/", "format", std::string("lexikos-history"));

@@ -1,0 +1,29 @@
+// Which checkpoint a job uses, and whether it fits the deck.
+#pragma once
+
+#include <string>
+
+#include "driver/console.hpp"
+#include "driver/run_data.hpp"
+#include "outputs/checkpoint.hpp"
+#include "parallel/communicator.hpp"
+
+namespace lexikos {
+
+/// The newest checkpoint of a folder that can be read, "" where there is none; says on the console
+/// which broken ones it passed over. Collective.
+std::string newest_checkpoint(const std::string& folder, const Communicator& comm,
+                              Console& console);
+
+/// The checkpoint that a job on a trained model uses: `asked` (a file, or "latest" or "" for the
+/// newest of `folder`). Collective. Throws Error(file) where there is none.
+std::string trained_checkpoint(const std::string& asked, const std::string& folder,
+                               const Communicator& comm, Console& console);
+
+/// Throws where the checkpoint was made with another model than the deck's although names and
+/// shapes agree (another seed of a code, another knot layout): Error(deck) naming the first key of
+/// [embedding] or [transformer] that differs. Or with tokens of another tokenizer: Error(file).
+void check_checkpoint(const CheckpointHeader& header, const std::string& path,
+                      const std::string& resolved_deck, const RunData& data);
+
+}  // namespace lexikos
