@@ -39,10 +39,25 @@ Share share_of(Index count, int rank, int rank_count) {
   return {begin, begin + base + (rank < longer ? 1 : 0)};
 }
 
-SampleRange first_windows(const TokenSource& source, Index T, Index tokens) {
+WindowSelection select_windows(const TokenSource& source, Index T, Index tokens) {
   const Index all = window_count(source, T);
-  if (tokens <= 0) return {0, all};
-  return {0, std::clamp<Index>(tokens / T, 1, all)};
+  if (tokens <= 0) return {all, all};
+  return {std::clamp<Index>(tokens / T, 1, all), all};
+}
+
+std::vector<std::uint64_t> count_targets(const TokenSource& source, Index T,
+                                         const WindowSelection& windows) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(source.vocabulary_size()), 0);
+  std::vector<TokenId> ids(static_cast<std::size_t>(T));
+  for (Index i = 0; i < windows.count; ++i) {
+    const Index begin = windows.window(i) * T + 1;
+    source.read(begin, T, ids.data());
+    for (Index t = 0; t < T; ++t) {
+      if (ids[t] >= counts.size()) fail_token_id(source, begin + t, ids[t]);
+      ++counts[ids[t]];
+    }
+  }
+  return counts;
 }
 
 BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
@@ -51,30 +66,31 @@ BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_glo
                   std::nullopt) {}
 
 BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
-                         int rank_count, Index micro_batch_sequences, SampleRange range)
+                         int rank_count, Index micro_batch_sequences, WindowSelection windows)
     : BatchLoader(source, T, sequences_global, rank, rank_count, micro_batch_sequences, 0,
-                  std::optional(range)) {}
+                  std::optional(windows)) {}
 
 BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
                          int rank_count, Index micro_batch_sequences, std::uint64_t seed,
-                         std::optional<SampleRange> range)
+                         std::optional<WindowSelection> windows)
     : source_(source),
       T_(T),
       sequences_global_(sequences_global),
       rank_(rank),
       rank_count_(rank_count),
       micro_sequences_(micro_batch_sequences),
-      range_(range),
+      windows_(windows),
       sample_count_(window_count(source, T)),
       order_(seed, sample_count_) {
   check_counts(sequences_global, rank, rank_count, micro_batch_sequences);
-  if (range_) {
-    if (range_->first < 0 || range_->count < 1 || range_->first + range_->count > sample_count_) {
-      fail(Status::deck, "windows " + std::to_string(range_->first) + " to " +
-                             std::to_string(range_->first + range_->count) + " are not among the " +
+  if (windows_) {
+    if (windows_->count < 1 || windows_->count > sample_count_ ||
+        windows_->total != sample_count_) {
+      fail(Status::deck, std::to_string(windows_->count) + " of " +
+                             std::to_string(windows_->total) + " windows cannot be selected from the " +
                              std::to_string(sample_count_) + " of '" + source.name() + "'");
     }
-    sample_count_ = range_->count;
+    sample_count_ = windows_->count;
     sequences_global_ = std::min(sequences_global_, sample_count_);
   }
   lay_out();
@@ -125,12 +141,12 @@ void BatchLoader::lay_out() {
 }
 
 Index BatchLoader::steps() const {
-  return range_ ? ceil_div(sample_count_, sequences_global_) : -1;
+  return windows_ ? ceil_div(sample_count_, sequences_global_) : -1;
 }
 
 Share BatchLoader::global_samples(Index step) const {
   const Index begin = step * sequences_global_;
-  if (!range_) return {begin, begin + sequences_global_};
+  if (!windows_) return {begin, begin + sequences_global_};
   return {std::min(begin, sample_count_), std::min(begin + sequences_global_, sample_count_)};
 }
 
@@ -141,7 +157,7 @@ Share BatchLoader::samples(Index step) const {
 }
 
 Index BatchLoader::window(Index global) const {
-  return range_ ? range_->first + global : order_.sample(global);
+  return windows_ ? windows_->window(global) : order_.sample(global);
 }
 
 Index BatchLoader::bytes() const {

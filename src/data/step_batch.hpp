@@ -45,15 +45,23 @@ struct Share {
 /// at most one (the first count % rank_count ranks have one more).
 Share share_of(Index count, int rank, int rank_count);
 
-/// Windows [first, first + count) in order: what an evaluation reads.
-struct SampleRange {
-  Index first = 0;
+/// What an evaluation reads: `count` of the `total` windows of a source, in order and evenly spread
+/// over it, so that a part of a file stands for all of its documents.
+struct WindowSelection {
   Index count = 0;
+  Index total = 0;
+  /// The window that is number i of the selection, i < count.
+  [[nodiscard]] Index window(Index i) const { return i * total / count; }
 };
 
-/// The first windows of `source` that together hold at most `tokens` targets (at least one window);
+/// Windows of `source` that together hold at most `tokens` targets (at least one window);
 /// tokens <= 0 stands for all. Errors: as window_count.
-SampleRange first_windows(const TokenSource& source, Index T, Index tokens);
+WindowSelection select_windows(const TokenSource& source, Index T, Index tokens);
+
+/// How often each id is a target in the selected windows [V]. Errors (Status::file): an id that is
+/// not below the vocabulary size.
+std::vector<std::uint64_t> count_targets(const TokenSource& source, Index T,
+                                         const WindowSelection& windows);
 
 /// Builds the batches of one rank. One host buffer, one device buffer, one transfer a step; nothing
 /// is allocated after construction. `source` must outlive the loader.
@@ -66,9 +74,9 @@ class BatchLoader {
   BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
               Index micro_batch_sequences, std::uint64_t seed);
 
-  /// Evaluation: the windows of `range` in order, S a step; the last step may have fewer.
+  /// Evaluation: the selected windows in order, S a step; the last step may have fewer.
   BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, SampleRange range);
+              Index micro_batch_sequences, WindowSelection windows);
 
   /// The batch of a step >= 0, on the device when this returns; valid until the next call. Waits
   /// for kernels that still read the last one. Errors (Status::file): an id that is not below the
@@ -96,7 +104,7 @@ class BatchLoader {
   };
 
   BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, std::uint64_t seed, std::optional<SampleRange> range);
+              Index micro_batch_sequences, std::uint64_t seed, std::optional<WindowSelection> windows);
 
   void lay_out();
   [[nodiscard]] Share global_samples(Index step) const;
@@ -110,7 +118,7 @@ class BatchLoader {
   int rank_;
   int rank_count_;
   Index micro_sequences_;
-  std::optional<SampleRange> range_;  // set for an evaluation
+  std::optional<WindowSelection> windows_;  // set for an evaluation
   Index sample_count_;
   SampleOrder order_;
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "data/token_source.hpp"
 
 namespace lexikos {
 
@@ -14,11 +13,11 @@ struct UnigramEntropy {
   std::string definition;  ///< which frequencies were used, in one sentence
 };
 
-/// Cross entropy of the tokens [begin, end) of `validation` under the relative frequencies of
-/// train_counts [V]: -(1/n) sum log p(id). p = count / N, where N is the sum of the counts; but if
-/// any of these tokens never occurs in training, p = (count + 1) / (N + V) for all of them. Errors
-/// (Status::file): an empty range, counts that do not fit the vocabulary, an id out of it.
+/// Cross entropy of targets, of which target_counts [V] says how often each id is one, under the
+/// relative frequencies of train_counts [V or fewer; what is missing counts as 0]: -(1/n) sum log p(id). p = count / N, where N is the sum of the counts; but if
+/// any of the targets never occurs in training, p = (count + 1) / (N + V) for all of them. Errors
+/// (Status::file): no targets, more training counts than ids.
 UnigramEntropy unigram_cross_entropy(const std::vector<std::uint64_t>& train_counts,
-                                     const TokenSource& validation, Index begin, Index end);
+                                     const std::vector<std::uint64_t>& target_counts);
 
 }  // namespace lexikos

@@ -87,7 +87,7 @@ Outcome evaluate(const MemberSettings<float>& settings, const std::string& asked
   Attributes attributes = run_attributes(settings, data, model, comm);
   attributes.set("checkpoint", file_name(path)).set("step", header.step);
   attributes.set("tokens", header.tokens).set("definition", evaluation_definition());
-  attributes.set("validation_unigram_nats", unigram_nats(data, e.targets));
+  attributes.set("validation_unigram_nats", unigram_nats(settings.run, data, model.shape().context));
   comm.on_root([&] {
     make_directory(settings.directory);
     history.write_evaluation(settings.directory + "/evaluation.h5", attributes);

@@ -12,8 +12,8 @@ double mean(double sum, Index count) {
   return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
 }
 
-SampleRange windows_of(const RunSettings& settings, const RunData& data, Index context) {
-  return first_windows(*data.validation, context, settings.validation_tokens);
+WindowSelection windows_of(const RunSettings& settings, const RunData& data, Index context) {
+  return select_windows(*data.validation, context, settings.validation_tokens);
 }
 
 FrequencyBins bins_for(const RunSettings& settings, const RunData& data) {
@@ -28,9 +28,9 @@ double BinLoss::loss() const { return mean(nll, targets); }
 double Evaluation::loss() const { return mean(nll, targets); }
 
 std::string evaluation_definition() {
-  return "loss: negative log-likelihood in nats, summed over the targets of the first windows of "
-         "the validation tokens and divided by their number; each target is predicted from the "
-         "tokens before it in its window of T tokens, windows do not overlap. perplexity: "
+  return "loss: negative log-likelihood in nats, summed over the targets of windows of T tokens "
+         "of the validation split and divided by their number; windows do not overlap and are "
+         "spread evenly, each target is predicted from the tokens before it in its window. perplexity: "
          "exp(loss), per token. Bins: by an id's relative frequency in the training tokens.";
 }
 

@@ -35,7 +35,7 @@ std::string evaluation_definition();
 /// Adds a row to "validation" and one a bin to "frequency".
 void append(History& history, const Evaluation& evaluation, Index step, Index tokens);
 
-/// Evaluates a model on the first windows of the validation tokens. Which windows, and the context
+/// Evaluates a model on windows that are spread evenly over the validation tokens. Which windows, and the context
 /// that each target is predicted from, depend on the deck alone, never on ranks or micro-batch.
 template <class S>
 class Evaluator {

@@ -84,9 +84,13 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
   return data;
 }
 
-double unigram_nats(const RunData& data, Index targets) {
+double unigram_nats(const RunSettings& settings, const RunData& data, Index context) {
   if (data.train_counts.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return unigram_cross_entropy(data.train_counts, *data.validation, 1, 1 + targets).nats;
+  const WindowSelection windows =
+      select_windows(*data.validation, context, settings.validation_tokens);
+  return unigram_cross_entropy(data.train_counts,
+                               count_targets(*data.validation, context, windows))
+      .nats;
 }
 
 }  // namespace lexikos

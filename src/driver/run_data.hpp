@@ -29,8 +29,8 @@ Index read_vocabulary(const RunSettings& settings);
 /// size; a larger one is checked batch by batch. Throws Error(file) or Error(deck) on all ranks.
 RunData open_data(const RunSettings& settings, const Communicator& comm);
 
-/// Cross entropy (nats per token) of the validation targets [1, 1 + targets) under the frequencies
-/// of single tokens in training; NaN where these are unknown.
-double unigram_nats(const RunData& data, Index targets);
+/// Cross entropy (nats per token) of the targets of an evaluation in contexts of `context` tokens
+/// under the frequencies of single tokens in training; NaN where these are unknown.
+double unigram_nats(const RunSettings& settings, const RunData& data, Index context);
 
 }  // namespace lexikos

@@ -47,7 +47,7 @@ void read_run(const Deck& deck, RunSettings& s) {
       {.name = "every", .doc = "between evaluations; 0: at the end only", .unit = "steps"}, 0,
       NonNegative{});
   s.validation_tokens = validation.integer(
-      {.name = "tokens", .doc = "targets of an evaluation, from the first; 0: all",
+      {.name = "tokens", .doc = "targets of an evaluation, in windows spread evenly over the split; 0: all",
        .unit = "tokens"},
       0, NonNegative{});
   s.frequency_edges = validation.reals(

@@ -40,7 +40,7 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
   if (data_.validation) {
     evaluator_.emplace(settings_.run, data_, comm_, model_);
     outcome_.validation_targets = evaluator_->targets();
-    unigram_nats_ = unigram_nats(data_, outcome_.validation_targets);
+    unigram_nats_ = unigram_nats(settings_.run, data_, model_.shape().context);
   }
   if (settings_.run.gemm_rate) {
     const Index positions = std::max<Index>(1, model_.shape().positions());

@@ -40,7 +40,7 @@ class Setup {
         model(settings_, {vocabulary, micro, sequences}),
         source_(vocabulary, ids),
         loader_(source_, settings_.transformer.context, sequences, 0, 1, micro,
-                SampleRange{0, window_count(source_, settings_.transformer.context)}) {
+                select_windows(source_, settings_.transformer.context, 0)) {
     deck_.check_all_read();
     model.allocate(seed);
     batch_ = &loader_.load(0);

@@ -293,15 +293,17 @@ TEST_CASE("nothing is allocated after construction, and the plan says how much")
   CHECK(loader.bytes() == bytes);
 }
 
-TEST_CASE("an evaluation reads a range of windows in order, each once") {
+TEST_CASE("an evaluation reads windows spread over the source in order, each once") {
   const ListedTokens source = counting(200);  // T 8: 24 windows
+  const std::vector<Index> spread_17_of_24 = {0,  1,  2,  4,  5,  7,  8,  9, 11,
+                                              12, 14, 15, 16, 18, 19, 21, 22};
   for (const int ranks : {1, 2, 3, 5, 7}) {
     for (const Index global : {1, 4, 5, 6, 100}) {
       INFO(ranks << " ranks, " << global << " sequences a step");
-      const SampleRange range{3, 17};
+      const WindowSelection selection{17, 24};
       std::vector<BatchLoader> loaders;
       for (int rank = 0; rank < ranks; ++rank) {
-        loaders.emplace_back(source, 8, global, rank, ranks, 2, range);
+        loaders.emplace_back(source, 8, global, rank, ranks, 2, selection);
       }
       CHECK(loaders[0].steps() == (17 + global - 1) / global);
       std::vector<TokenId> ids;
@@ -322,26 +324,37 @@ TEST_CASE("an evaluation reads a range of windows in order, each once") {
         targets_global += sequences * 8;
       }
       CHECK(targets_global == 17 * 8);
-      std::vector<TokenId> expected(17 * 8);
-      std::iota(expected.begin(), expected.end(), TokenId{24});
-      CHECK(ids == expected);
-      std::iota(expected.begin(), expected.end(), TokenId{25});
-      CHECK(targets == expected);
+      std::vector<TokenId> expected_ids, expected_targets;
+      for (const Index w : spread_17_of_24) {
+        for (Index t = 0; t < 8; ++t) {
+          expected_ids.push_back(static_cast<TokenId>(8 * w + t));
+          expected_targets.push_back(static_cast<TokenId>(8 * w + t + 1));
+        }
+      }
+      CHECK(ids == expected_ids);
+      CHECK(targets == expected_targets);
       CHECK(contains(error_of([&] { loaders[0].load(loaders[0].steps()); }), "there is no step"));
     }
   }
 
-  CHECK(first_windows(source, 8, 0).count == 24);
-  CHECK(first_windows(source, 8, 80).count == 10);
-  CHECK(first_windows(source, 8, 87).count == 10);
-  CHECK(first_windows(source, 8, 1).count == 1);
-  CHECK(first_windows(source, 8, 1000000).count == 24);
+  CHECK(select_windows(source, 8, 0).count == 24);
+  CHECK(select_windows(source, 8, 80).count == 10);
+  CHECK(select_windows(source, 8, 87).count == 10);
+  CHECK(select_windows(source, 8, 1).count == 1);
+  CHECK(select_windows(source, 8, 1000000).count == 24);
   CHECK(!error_of(
              [&] {
-               BatchLoader(source, 8, 4, 0, 1, 2, SampleRange{20, 5});
+               BatchLoader(source, 8, 4, 0, 1, 2, WindowSelection{25, 25});
              },
              Status::deck)
              .empty());
+
+  // The targets of the selected windows, counted: each id of `counting` occurs once.
+  const std::vector<std::uint64_t> counts = count_targets(source, 8, {17, 24});
+  CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == 17 * 8);
+  CHECK(counts[0] == 0);   // the first id is no target
+  CHECK(counts[1] == 1);
+  CHECK(counts[25] == 0);  // window 3 is left out
 }
 
 TEST_CASE("what cannot be batched is refused") {
