@@ -10,6 +10,7 @@
 #include "driver/configuration.hpp"
 #include "driver/evaluate.hpp"
 #include "driver/member_files.hpp"
+#include "driver/packing.hpp"
 #include "driver/tables.hpp"
 #include "driver/trainer.hpp"
 #include "utils/text.hpp"
@@ -154,10 +155,15 @@ std::string key_reference() {
   const Deck blank = Deck::blank();
   expand_sweep(blank);
   MemberSettings<float>::read(blank, "", "");
+  PackingSettings::read(blank, "");
   return key_reference_markdown(blank.keys());
 }
 
 void drive(const Deck& deck, const Arguments& arguments, const Communicator& world) {
+  if (read_job(deck) == "packing") {
+    run_packing(PackingSettings::read(deck, arguments.outdir), arguments, world);
+    return;
+  }
   const SweepPlan plan = expand_sweep(deck);
   // All decks are read before the first member starts: a slip in the last must not cost a day.
   std::vector<MemberSettings<float>> settings;

@@ -7,16 +7,9 @@ namespace lexikos {
 namespace {
 
 void read_top(const Deck& deck, RunSettings& s) {
-  const DeckTable top = deck.table("");
-  s.job = top.choice({.name = "job",
-                      .doc = "train a model, evaluate a checkpoint, bake its input interface into a "
-                             "table, or time a step"},
-                     "train", {"train", "evaluate", "bake", "bench"});
-  s.seed = static_cast<std::uint64_t>(top.integer(
-      {.name = "seed", .doc = "of initial values and data order"}, 1, NonNegative{}));
-  const DeckTable output = deck.table("output");
-  s.directory = output.text({.name = "directory", .doc = "folder of a run; -d goes first"},
-                            "runs/run");
+  s.job = read_job(deck);
+  s.seed = read_seed(deck);
+  s.directory = read_output_directory(deck);
 }
 
 void check_edges(const DeckTable& validation, const std::vector<double>& edges) {
@@ -91,6 +84,24 @@ void read_batch(const Deck& deck, Index context, RunSettings& s) {
 }
 
 }  // namespace
+
+std::string read_job(const Deck& deck) {
+  return deck.table("").choice(
+      {.name = "job",
+       .doc = "train a model, evaluate a checkpoint, bake its input interface into a table, time a "
+              "step, or pack vectors"},
+      "train", {"train", "evaluate", "bake", "bench", "packing"});
+}
+
+std::uint64_t read_seed(const Deck& deck) {
+  return static_cast<std::uint64_t>(deck.table("").integer(
+      {.name = "seed", .doc = "of initial values and data order"}, 1, NonNegative{}));
+}
+
+std::string read_output_directory(const Deck& deck) {
+  return deck.table("output").text({.name = "directory", .doc = "folder of a run; -d goes first"},
+                                   "runs/run");
+}
 
 RunSettings RunSettings::read(const Deck& deck, Index context) {
   RunSettings s;

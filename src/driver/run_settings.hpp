@@ -37,4 +37,9 @@ struct RunSettings {
   static RunSettings read(const Deck& deck, Index context);
 };
 
+/// What every kind of job reads: the deck's job, seed and output.directory.
+std::string read_job(const Deck& deck);
+std::uint64_t read_seed(const Deck& deck);
+std::string read_output_directory(const Deck& deck);
+
 }  // namespace lexikos
