@@ -11,6 +11,7 @@ from failure import FILES, RESOURCES, USAGE, Failure
 
 EXAMPLES = """examples:
   prepare.py bible --out runs/data/bible.h5
+  prepare.py debian --out runs/data/debian.h5
   prepare.py text --out runs/data/mine.h5 --train a.txt b.txt.gz --validation c.txt --vocabulary 16384
   prepare.py text --out runs/data/bytes.h5 --train a.txt --validation-fraction 0.1 --tokenizer bytes
 
@@ -38,12 +39,19 @@ def build_parser() -> argparse.ArgumentParser:
     common.add_argument("--tokenizer", choices=("sentencepiece", "bytes"), default="sentencepiece",
                         help="sentencepiece: byte-pair encoding learnt from the training part (default); bytes: one id "
                         "per byte, 257 ids")
-    common.add_argument("--vocabulary", type=int, metavar="V", help="number of ids for sentencepiece (default 8192)")
+    common.add_argument("--vocabulary", type=int, metavar="V",
+                        help="number of ids for sentencepiece (default 8192; debian: 16384)")
     common.add_argument("--tokenizer-model", type=Path, metavar="FILE",
                         help="use this SentencePiece model instead of learning one")
     commands.add_parser("bible", parents=[common], help="the King James Bible of Debian's package bible-kjv",
                         description="The King James Bible (4.1 MB, public domain) from Debian's package bible-kjv: one "
                         "document per chapter, validation by whole books.")
+    debian = commands.add_parser("debian", parents=[common], help="58 MB of English from four Debian packages",
+                                 description="The King James Bible, the GCIDE dictionary and the documentation of Python "
+                                 "and Perl, from Debian's packages bible-kjv, dict-gcide, python3-doc and perl-doc; "
+                                 "validation by whole documents.")
+    debian.add_argument("--root", type=Path, default=Path("/"), metavar="DIR",
+                        help="folder that the last three packages were unpacked in (default /)")
     text = commands.add_parser("text", parents=[common], help="your own text files",
                                description="UTF-8 text files, plain or .gz, one document each.")
     text.add_argument("--train", required=True, nargs="+", type=Path, metavar="FILE", help="files to train on")
@@ -88,6 +96,10 @@ def load_corpus(options: argparse.Namespace):
 
     if options.command == "bible":
         return text_sources.bible_corpus()
+    if options.command == "debian":
+        import debian_sources
+
+        return debian_sources.debian_corpus(options.root)
     return text_sources.text_corpus(options.train, options.validation, options.validation_fraction)
 
 
@@ -98,7 +110,7 @@ def make_tokenizer(options: argparse.Namespace, train: list[str]):
         return tokenizer.ByteTokenizer()
     if options.tokenizer_model is not None:
         return tokenizer.load_sentencepiece(options.tokenizer_model)
-    return tokenizer.train_sentencepiece(train, options.vocabulary or 8192)
+    return tokenizer.train_sentencepiece(train, options.vocabulary or (16384 if options.command == "debian" else 8192))
 
 
 def check_round_trip(tokenizer, documents: list[str], most: int = 64) -> int:

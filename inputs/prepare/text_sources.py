@@ -54,6 +54,10 @@ def bible_corpus() -> Corpus:
     return cut_by_books(parse_bible(_run_bible()))
 
 
+def has_bible() -> bool:
+    return shutil.which("bible") is not None
+
+
 def _run_bible() -> str:
     """Text of `bible -f`: one verse a line, each with its label, as in `Ge1:1 In the beginning ...`."""
     program = shutil.which("bible")
@@ -131,16 +135,23 @@ def cut_tail(text: str, fraction: float) -> tuple[str, str]:
 
 def read_text(path: Path) -> str:
     """Text of a UTF-8 file (gzip-compressed if it ends in .gz). Line ends are kept; a byte-order mark is dropped."""
+    text = decode_utf8(read_bytes(path, compressed=path.suffix == ".gz"), str(path))
+    if not text:
+        raise Failure(FILES, f"{path}: the file is empty")
+    return text
+
+
+def read_bytes(path: Path, compressed: bool = False) -> bytes:
+    """All bytes of a file, gzip-compressed or not."""
     try:
-        raw = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
+        if not compressed:
+            return path.read_bytes()
+        with gzip.open(path) as file:
+            return file.read()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise Failure(FILES, f"{path}: not a whole gzip file ({error})") from None
     except OSError as error:
         raise Failure(FILES, f"{path}: {error.strerror or error}") from None
-    text = decode_utf8(raw, str(path))
-    if not text:
-        raise Failure(FILES, f"{path}: the file is empty")
-    return text
 
 
 def decode_utf8(raw: bytes, name: str) -> str:

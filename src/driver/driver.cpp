@@ -24,7 +24,8 @@ struct MemberResult {
   Outcome outcome;
 };
 
-void dry_run(const MemberSettings<float>& settings, const Communicator& world, Console& console) {
+MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& world,
+                     Console& console) {
   const Index vocabulary = read_vocabulary(settings.run);
   const ModelSizes sizes = settings.sizes(vocabulary, world.size());
   const Model<float> model(settings.model, sizes);
@@ -34,6 +35,7 @@ void dry_run(const MemberSettings<float>& settings, const Communicator& world, C
                (settings.member.empty() ? "" : " of member " + settings.member));
   console.line(settings.resolved_deck);
   console.line(model_tables(model, settings.model.interface, batch_bytes));
+  return member_counts(model, settings.member, settings.model.interface);
 }
 
 /// The checkpoint to go on from; "" for a fresh start.
@@ -172,7 +174,9 @@ void drive(const Deck& deck, const Arguments& arguments, const Communicator& wor
   }
   if (arguments.dry_run) {
     Console console(world.is_root());
-    for (const auto& s : settings) dry_run(s, world, console);
+    std::vector<MemberCounts> counts;
+    for (const auto& s : settings) counts.push_back(dry_run(s, world, console));
+    if (counts.size() > 1) console.line(comparison_table(counts));
     return;
   }
   run_members(plan, settings, arguments, world);

@@ -1,5 +1,6 @@
 #include "driver/tables.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "utils/text.hpp"
@@ -25,6 +26,39 @@ std::string entry(const std::string& name, const std::string& value) {
   return text;
 }
 
+/// Papers state sizes up to 10 G in millions: "406.1 M", "1214.9 M".
+std::string in_millions(Index count) {
+  if (count >= Index{10'000'000'000}) return format_si(static_cast<double>(count));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f M", static_cast<double>(count) / 1e6);
+  return text;
+}
+
+/// Papers disagree on whether a size includes the gains of norms; without them it is this.
+Index matrix_elements(const ParameterList& list) {
+  Index count = 0;
+  for (const ParameterInfo& info : list.infos()) {
+    if (info.shape.size() >= 2) count += info.size;
+  }
+  return count;
+}
+
+constexpr int name_width = 20;
+
+std::string comparison_row(const MemberCounts& m, const MemberCounts& reference) {
+  const Index difference = m.trainable - reference.trainable;
+  const double percent = 100 * static_cast<double>(difference) / double(reference.trainable);
+  const std::string exact = (difference > 0 ? "+" : "") + format_count(difference);
+  char text[160];
+  // A name too long for its column stands on a line of its own.
+  const bool fits = m.member.size() <= std::size_t(name_width);
+  std::snprintf(text, sizeof text, "  %-*s %13s %9s %14s %+8.2f M %+7.2f\n", name_width,
+                fits ? m.member.c_str() : "", format_count(m.trainable).c_str(),
+                in_millions(m.matrices).c_str(), exact.c_str(),
+                static_cast<double>(difference) / 1e6, percent);
+  return fits ? text : "  " + m.member + "\n" + text;
+}
+
 }  // namespace
 
 template <class S>
@@ -41,6 +75,7 @@ std::string model_tables(const Model<S>& model, const std::string& interface, In
   text += row("embedding." + interface, input) + row("transformer", body) + row("head", head);
   text += row("all", format_count(total), format_count(input.fixed), format_count(input.shared));
   text += entry("all, in short", format_si(static_cast<double>(total)));
+  text += entry("matrices alone, in short", in_millions(matrix_elements(model.list())));
   if (input.matched_to > 0) {
     text += entry("embedding." + interface + " less lev's " + format_count(input.matched_to),
                   format_count(input.trainable - input.matched_to));
@@ -63,9 +98,28 @@ std::string model_tables(const Model<S>& model, const std::string& interface, In
   return text;
 }
 
-#define LEXIKOS_TABLES(S)                          \
-  template double flops_per_token(const Model<S>&); \
-  template std::string model_tables(const Model<S>&, const std::string&, Index);
+template <class S>
+MemberCounts member_counts(const Model<S>& model, const std::string& member,
+                           const std::string& interface) {
+  return {member, interface, model.list().count(), matrix_elements(model.list())};
+}
+
+std::string comparison_table(const std::vector<MemberCounts>& members) {
+  const auto tied = std::find_if(members.begin(), members.end(),
+                                 [](const MemberCounts& m) { return m.interface == "tied"; });
+  const MemberCounts& reference = tied != members.end() ? *tied : members.front();
+  char header[128];
+  std::snprintf(header, sizeof header, "  %-*s %13s %9s %14s %10s %7s\n", name_width, "member",
+                "trainable", "matrices", "difference", "in short", "in %");
+  std::string text = "Parameters of the members\n" + std::string(header);
+  for (const MemberCounts& m : members) text += comparison_row(m, reference);
+  return text + "  difference: trainable, less those of " + reference.member + "\n";
+}
+
+#define LEXIKOS_TABLES(S)                                                        \
+  template double flops_per_token(const Model<S>&);                              \
+  template std::string model_tables(const Model<S>&, const std::string&, Index); \
+  template MemberCounts member_counts(const Model<S>&, const std::string&, const std::string&);
 LEXIKOS_TABLES(float)
 LEXIKOS_TABLES(double)
 #undef LEXIKOS_TABLES

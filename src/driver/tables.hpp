@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "driver/model.hpp"
 
@@ -15,5 +16,20 @@ double flops_per_token(const Model<S>& model);
 /// Parameters, FLOPs and memory, at most 80 columns wide.
 template <class S>
 std::string model_tables(const Model<S>& model, const std::string& interface, Index batch_bytes);
+
+/// What the members of a sweep are compared by.
+struct MemberCounts {
+  std::string member, interface;
+  Index trainable = 0;
+  Index matrices = 0;  // of these, in parameters of two or more dimensions
+};
+
+template <class S>
+MemberCounts member_counts(const Model<S>& model, const std::string& member,
+                           const std::string& interface);
+
+/// Each member's counts and how far they are from those of the first tied member, or of the first
+/// member where none is tied. At most 80 columns wide.
+std::string comparison_table(const std::vector<MemberCounts>& members);
 
 }  // namespace lexikos

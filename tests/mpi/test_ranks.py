@@ -35,6 +35,16 @@ class Ranks(RunTest):
                                        name=f"{interface}{ranks}{micro}")
                     self.assertLess(np.abs(losses(out) - reference).max(), TOLERANCE)
 
+    def test_affine_codes_are_the_same_on_every_rank(self):
+        """Each rank draws the map itself; another map on one of them would be another model."""
+        affine = ("embedding.interface=binary_code", "embedding.binary_code.recoding=affine")
+        reference = losses(self.lexikos(*affine, name="one"))
+        other = losses(self.lexikos(*affine, "embedding.binary_code.seed=2", name="other"))
+        self.assertGreater(np.abs(reference - other).max(), 100 * TOLERANCE, "the map must matter")
+        for ranks in (2, 3):
+            out = self.lexikos(*affine, ranks=ranks, name=f"ranks{ranks}")
+            self.assertLess(np.abs(losses(out) - reference).max(), TOLERANCE)
+
     def test_more_ranks_than_sequences(self):
         reference = losses(self.lexikos("batch.tokens=32", name="one"))
         out = self.lexikos("batch.tokens=32", ranks=3, name="three")

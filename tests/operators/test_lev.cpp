@@ -290,6 +290,64 @@ TEST_CASE("lev: products of 512 factors", "[lev][gradient]") {
         16 * 512 * roundoff<float>);
 }
 
+TEST_CASE("lev: zeros and tiny and huge factors among 512", "[lev][gradient]") {
+  const LevSizes z{3, 3, 512, 2, 4, 3, 5};
+  Lev<double> lev(z, 20, 8);
+  const LevParameters start = lev.parameters();
+  const std::vector<TokenId> ids = {0, 3, 3, 19};
+  Random random(11);
+  const Doubles dx = random.normals(static_cast<Index>(ids.size()) * z.width);
+  const Index channel = z.knots * z.rank;  // spline values of one factor
+  const auto scaled = [&](auto factor_of) {
+    LevParameters p = start;
+    for (std::size_t i = 0; i < p.spline.size(); ++i) {
+      p.spline[i] *= factor_of(static_cast<Index>(i) / channel % z.seed_width);
+    }
+    return p;
+  };
+  const auto gradients = [&](std::initializer_list<const char*> of) {
+    lev.rig.zero_gradients();
+    lev.rig.backward(ids, dx);
+    Doubles all;
+    for (const char* const name : of) {
+      const Doubles g = lev.rig.gradient(lev.full(name));
+      all.insert(all.end(), g.begin(), g.end());
+    }
+    return all;
+  };
+
+  // One tiny and one huge factor, in either order: the product is what it was, and so are the
+  // gradients of all that does not belong to these two splines.
+  lev.set(start);
+  const Doubles expected = lev.rig.at_positions(ids), bias = gradients({"bias"}),
+                out = gradients({"out"});
+  for (const double tiny : {1e-30, 1e30}) {
+    CAPTURE(tiny);
+    const LevParameters p = scaled([&](Index c) {
+      return c == 0 ? tiny : c == 511 ? 1 / tiny : 1.0;
+    });
+    lev.set(p);
+    CHECK(relative_error(lev.rig.at_positions(ids), expected) < 1e-10);
+    CHECK(relative_error(lev.rig.at_positions(ids), reference::lev(ids, p, z)) < 1e-10);
+    CHECK(relative_error(gradients({"bias"}), bias) < 1e-10);
+    CHECK(relative_error(gradients({"out"}), out) < 1e-10);
+    Lev<float> single(z, 20, 8);
+    single.set(p);
+    CHECK(relative_error(single.rig.at_positions(ids), expected) < 16 * 512 * roundoff<float>);
+  }
+  // All zero, and all so small that the product is below any number: zeros, no NaN, which a
+  // logarithm or a division would give.
+  for (const double small : {0.0, 1e-3, 1e-300}) {
+    CAPTURE(small);
+    lev.set(scaled([&](Index) { return small; }));
+    CHECK(lev.rig.at_positions(ids) == Doubles(expected.size(), 0.0));
+    CHECK(largest(gradients({"codebooks", "mix", "gain", "bias", "spline", "out"})) == 0);
+  }
+  // All so large that the product is above any number: never a finite value that looks right.
+  lev.set(scaled([](Index) { return 1e3; }));
+  for (const double value : lev.rig.at_positions(ids)) CHECK_FALSE(std::isfinite(value));
+}
+
 TEST_CASE("lev has the published number of parameters", "[lev]") {
   CHECK(smallest_base(200019, 3) == 59);
   const lev::Settings s{3, 0, 128, 8, 16, 64, 0.1};

@@ -187,17 +187,25 @@ TEST_CASE("binary codes, tiled or each bit in place, as 0 and 1 or -1 and +1", "
   }
 }
 
-TEST_CASE("affine recoding is a bijection, for many seeds", "[binary_code]") {
-  for (int seed = 0; seed < 100; ++seed) {
-    for (const int bits : {1, 2, 3, 8}) {
+TEST_CASE("affine recoding is a bijection, for every K up to 17 and 100 seeds", "[binary_code]") {
+  // The codes of V <= 2^K tokens are then different too: they are some of these.
+  for (int bits = 1; bits <= 17; ++bits) {
+    for (int seed = 0; seed < 100; ++seed) {
       CAPTURE(seed, bits);
       CHECK(is_bijection(binary_code::affine(bits, seed)));
     }
   }
-  for (int seed = 0; seed < 5; ++seed) {
-    CHECK(is_bijection(binary_code::affine(16, seed)));
-    CHECK(is_bijection(binary_code::affine(17, seed)));
+}
+
+TEST_CASE("every vocabulary up to 2^17 has the fewest bits that tell its tokens apart",
+          "[binary_code]") {
+  Index wrong = 0;
+  for (Index v = 1; v <= Index{1} << 17; ++v) {
+    const int bits = binary_code::bits_of(v);
+    const bool enough = Index{1} << bits >= v, fewest = bits == 1 || Index{1} << (bits - 1) < v;
+    wrong += !(enough && fewest);
   }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("affine recoding: the matrix is invertible and the map affine", "[binary_code]") {

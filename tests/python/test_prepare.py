@@ -19,6 +19,7 @@ PREPARE = SOURCE / "inputs" / "prepare"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(PREPARE))
 
+import debian_sources  # noqa: E402
 import text_sources  # noqa: E402
 import tokenizer as tokenizers  # noqa: E402
 import tokens_file  # noqa: E402
@@ -31,9 +32,11 @@ AWKWARD = ["", " ", "  two  spaces ", "\n\n", "a\r\nb\r", "\tx", "\u2581", "a\u2
            "\U0001f9ec\U0001f9ec", "unseen: \u0416\u4e16"]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess:
+def run(*arguments: object, path: str | None = None) -> subprocess.CompletedProcess:
+    """The program, with another PATH if one is given."""
+    environment = os.environ if path is None else {**os.environ, "PATH": path}
     return subprocess.run([sys.executable, str(PREPARE / "prepare.py"), *map(str, arguments)], capture_output=True,
-                          text=True, check=False)
+                          text=True, check=False, env=environment)
 
 
 def tokenizer_of(file: h5py.File):
@@ -70,10 +73,10 @@ class Folder(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return out
 
-    def assert_refused(self, status: int, expected: str, *arguments: object):
+    def assert_refused(self, status: int, expected: str, *arguments: object, path: str | None = None):
         """Exit status, exactly one line on stderr that says `expected`, and no file left behind."""
         out = self.folder / "refused.h5"
-        done = run(*arguments, "--out", out)
+        done = run(*arguments, "--out", out, path=path)
         self.assertEqual(done.returncode, status, done.stderr)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
         self.assertIn(expected, done.stderr)
@@ -272,6 +275,134 @@ class Cut(Folder):
         self.assertNotRegex("".join(train + held), r"[0-9]")  # no label is left
 
 
+class Debian(Folder):
+    """The packages in small: a dictionary, pages, and a program `bible` whose verses say nothing but their labels."""
+
+    ENTRIES = {"Abandon": "Abandon \\A*ban\"don\\, v. t.\n   1. To cast out.\n      [1913 Webster]\n\n"
+                          "   2. fa\u00e7ade [Obs.]\n      [1913 Webster +PJC]\n",
+               "Zebra": "Zebra \\Ze\"bra\\, n.\n   An animal.\n   [PJC]\n   [Obs.]\n",
+               "abandonee": "abandonee \\a*ban`don*ee\"\\, n.\n   One to whom a thing is left.\n",
+               "-ab-an": "-ab-an \\-\\, suffix\n   Made up.\n"}
+    PAGE = "A page of documentation, long enough to be no stub.\n" * 25
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "root"
+        self.path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        self.write_bible()
+        self.write_dictionary(self.ENTRIES)
+        # Of these names, email.policy and perldsc are below 2 % of the hashes' range (sha256sum).
+        for name in ("tutorial/index", "library/email.policy", "library/os"):
+            self.write_page(f"usr/share/doc/python3.11/html/_sources/{name}.rst.txt", f"{name}\n{self.PAGE}")
+        self.write_page("usr/share/doc/python3.11/html/_sources/library/stub.rst.txt", "A stub.\n")
+        self.write_page("usr/share/doc/python3.9/html/_sources/old.rst.txt", self.PAGE)
+        for name in ("perlfunc", "perldsc", "perldelta", "perltoc", "perl5100delta"):
+            self.write_page(f"usr/share/perl/5.36.0/pod/{name}.pod", f"{name}\n{self.PAGE}")
+
+    def write_page(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def write_bible(self):
+        """31,102 verses, one chapter a book."""
+        lines, books = [], list(text_sources.BOOKS)
+        for i, book in enumerate(books):
+            count = text_sources.BIBLE_VERSES * (i + 1) // len(books) - text_sources.BIBLE_VERSES * i // len(books)
+            lines += [f"{book}1:{verse} And so {verse % 7} times in {book}.\n" for verse in range(1, count + 1)]
+        program = self.folder / "bin" / "bible"
+        program.parent.mkdir()
+        (self.folder / "verses").write_text("".join(lines), encoding="utf-8")
+        program.write_text(f"#!/bin/sh\nexec cat '{self.folder / 'verses'}'\n", encoding="utf-8")
+        program.chmod(0o755)
+
+    def write_dictionary(self, entries: dict[str, str], encoding: str = "cp1252"):
+        """The text with an entry about itself first, and the index, its lines sorted by headword as dictd wants."""
+        digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+        def number(value: int) -> str:
+            return (number(value // 64) if value >= 64 else "") + digits[value % 64]
+
+        text, index = b"", []
+        for headword, entry in {"00-database-info": "00-database-info\n   Made up.\n", **entries}.items():
+            raw = entry.encode(encoding)
+            index += [f"{word}\t{number(len(text))}\t{number(len(raw))}\n" for word in (headword, headword + "s")]
+            text += raw + b"\n"
+        if encoding == "utf-8":
+            index.append("00-database-utf8\tA\tB\n")
+        folder = self.root / "usr/share/dictd"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "gcide.dict.dz").write_bytes(gzip.compress(text))
+        (folder / "gcide.index").write_text("".join(sorted(index)), encoding="utf-8")
+
+    def dictionary(self) -> dict[str, str]:
+        return {document.name: document.text for document in debian_sources.dictionary_documents(self.root)}
+
+    def refused(self, expected: str):
+        self.assert_refused(3, expected, "debian", "--root", self.root, "--tokenizer", "bytes", path=self.path)
+
+    def test_documents_of_both_parts(self):
+        out = self.folder / "out.h5"
+        done = run("debian", "--root", self.root, "--out", out, "--tokenizer", "bytes", path=self.path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with h5py.File(out) as file:
+            train, held = documents_of(file, "train"), documents_of(file, "validation")
+            self.assertEqual(file["train"].attrs["source_words"], sum(len(text.split()) for text in train))
+            self.assertIn("python3.11-doc", file.attrs["source"])
+        self.assertEqual(len(train), 57 + 2 + 2 + 2)  # books, dictionary, python, perl
+        self.assertEqual({text.split("\n")[0] for text in train if text.endswith(self.PAGE)},
+                         {"tutorial/index", "library/os", "perlfunc", "perl5100delta"})
+        self.assertEqual({text.split("\n")[0] for text in held if text.endswith(self.PAGE)},
+                         {"library/email.policy", "perldsc"})
+        self.assertEqual(sum(" times in Ruth." in text for text in held), 1)
+        self.assertEqual(len(held), 9 + 2)
+
+    def test_dictionary_entries_are_grouped_and_their_sources_left_out(self):
+        self.assertEqual(self.dictionary(), {
+            "gcide/aban": "Abandon \\A*ban\"don\\, v. t.\n   1. To cast out.\n\n   2. fa\u00e7ade [Obs.]\n\n"
+                          "abandonee \\a*ban`don*ee\"\\, n.\n   One to whom a thing is left.\n\n"
+                          "-ab-an \\-\\, suffix\n   Made up.\n",
+            "gcide/zebr": "Zebra \\Ze\"bra\\, n.\n   An animal.\n   [Obs.]\n"})
+
+    def test_dictionary_that_says_so_is_read_as_utf8(self):
+        self.write_dictionary(self.ENTRIES, "utf-8")
+        self.assertIn("fa\u00e7ade", self.dictionary()["gcide/aban"])
+
+    def test_rule_of_the_held_out_part(self):
+        names = [f"gcide/{i:04d}" for i in range(20_000)]
+        self.assertTrue(0.017 < sum(map(debian_sources.held_out, names)) / len(names) < 0.023)
+        digest = hashlib.sha256(b"perl/perldsc").hexdigest()
+        self.assertEqual(debian_sources.name_hash("perl/perldsc"), int(digest[:16], 16))
+        held = next(f"perl/perl{i}delta" for i in range(10_000)
+                    if debian_sources.name_hash(f"perl/perl{i}delta") < 0.02 * 2**64)
+        self.assertFalse(debian_sources.held_out(held))
+        self.assertTrue(debian_sources.held_out("perl/perldsc"))
+
+    def test_vocabulary_is_larger_than_the_bible_s(self):
+        done = run("debian", "--root", self.root, "--out", self.folder / "x.h5", path=self.path)
+        self.assertIn("--vocabulary 16384", done.stderr)  # more than this text can fill
+
+    def test_missing_packages_are_named_at_once(self):
+        shutil.rmtree(self.root / "usr/share/perl")
+        self.refused("apt-get install perl-doc")
+        shutil.rmtree(self.root / "usr/share/doc")
+        (self.root / "usr/share/dictd/gcide.index").unlink()
+        (self.root / "usr/share/dictd/gcide.dict.dz").unlink()
+        self.path = str(self.folder)
+        self.refused("apt-get install bible-kjv dict-gcide python3-doc perl-doc")
+
+    def test_damaged_dictionary(self):
+        index = self.root / "usr/share/dictd/gcide.index"
+        whole = index.read_text(encoding="utf-8")
+        for text, expected in ((whole + "Zoo\tzz\tB\n", "shorter than"), (whole + "Zoo\t?\tB\n", "line 11"),
+                               (whole + "Zoo\n", "line 11")):
+            index.write_text(text, encoding="utf-8")
+            self.refused(expected)
+        index.unlink()
+        self.refused("gcide.index")
+
+
 class BadInput(Folder):
     def setUp(self):
         super().setUp()
@@ -309,14 +440,10 @@ class BadInput(Folder):
                 self.assert_refused(2, expected, *arguments)
 
     def test_bible_missing(self):
-        out = self.folder / "x.h5"
-        done = subprocess.run([sys.executable, str(PREPARE / "prepare.py"), "bible", "--out", str(out)], text=True,
-                              capture_output=True, env={**os.environ, "PATH": str(self.folder)}, check=False)
-        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (3, 1), done.stderr)
-        self.assertIn("bible-kjv", done.stderr)
+        self.assert_refused(3, "bible-kjv", "bible", path=str(self.folder))
 
     def test_help(self):
-        for arguments in (("--help",), ("bible", "--help"), ("text", "--help")):
+        for arguments in (("--help",), ("bible", "--help"), ("debian", "--help"), ("text", "--help")):
             self.assertEqual(run(*arguments).returncode, 0)
 
 

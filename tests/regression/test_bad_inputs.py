@@ -79,6 +79,18 @@ class BadInputs(RunTest):
         self.check(["-i", self.deck, "embedding.interface=lev", "embedding.lev.base=3"], DECK,
                    "embedding.lev.base", "61")
 
+    def test_lev_sizes_out_of_range(self):
+        self.check_override("embedding.lev.knots=1", DECK, "embedding.lev.knots", "at least 2")
+        self.check_override("embedding.lev.rank=0", DECK, "embedding.lev.rank", "at least 1")
+
+    def test_match_that_cannot_be(self):
+        # 64 numbers a token are more than the test's LEV has in all; of albert one column is.
+        for interface, key, *more in (
+                ("flat_mlp", "embedding.flat_mlp.hidden", "embedding.flat_mlp.code_width=64"),
+                ("albert", "embedding.albert.rank", "data.vocabulary_size=9000")):
+            self.check(["-n", "-i", self.deck, f"embedding.interface={interface}", *more], DECK, key,
+                       "cannot match lev's")
+
     def test_tokens_file_missing(self):
         self.tokens.unlink()
         self.check(["-i", self.deck, "-d", self.folder / "out"], FILE, "tokens.h5")

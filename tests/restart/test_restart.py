@@ -26,6 +26,36 @@ class Restart(RunTest):
                     for name in ("checkpoint_00000020.h5", "history.h5", "embedding.h5"):
                         self.assert_same_bits(straight / name, again / name)
 
+    def test_tied_is_one_table_after_a_restart(self):
+        first = self.lexikos("run.steps=6", name="first")
+        checkpoint = first / "checkpoint_00000006.h5"
+        with h5py.File(checkpoint) as file:
+            names = list(file["parameters"])
+        self.assertIn("head.weight", names)
+        self.assertEqual([name for name in names if name.startswith("embedding")], [])
+        again = self.lexikos("-r", checkpoint, name="again")
+        with h5py.File(again / "embedding.h5") as file:
+            table = file["input"][()]
+            self.assertTrue((table == file["output"][()]).all())
+        with h5py.File(first / "embedding.h5") as file:
+            self.assertFalse((table == file["input"][()]).all(), "the table must move")
+
+    def test_affine_code_is_the_same_after_a_restart(self):
+        affine = ("embedding.interface=binary_code", "embedding.binary_code.recoding=affine",
+                  "checkpoint.every=6", "checkpoint.keep=0")
+
+        def code(folder):
+            with h5py.File(folder / "embedding.h5") as file:
+                return file["input"][()]
+
+        straight = self.lexikos(*affine, name="straight")
+        again = self.lexikos(*affine, "-r", straight / "checkpoint_00000006.h5", name="again")
+        self.assert_same_bits(straight / "embedding.h5", again / "embedding.h5")
+        # The map belongs to its own seed, not to the run's.
+        self.assertTrue((code(straight) == code(self.lexikos(*affine, "seed=2", name="run"))).all())
+        other = code(self.lexikos(*affine, "embedding.binary_code.seed=2", name="map"))
+        self.assertFalse((code(straight) == other).all())
+
     def test_wall_limit_then_latest(self):
         arguments = ["-i", self.deck, "-d", self.folder / "run", "run.steps=4000",
                      "run.log_every=1000", "validation.every=0"]
