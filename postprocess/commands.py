@@ -85,7 +85,7 @@ def efficiency(options: argparse.Namespace) -> None:
     rows = analysis.analyse(found, target)
     if _printed(options, rows, columns.EFFICIENCY_FULL):
         return
-    blocks = [keys for keys in columns.EFFICIENCY if keys != ["variant", "each"] or variants.several_seeds(found)]
+    blocks = _blocks(columns.EFFICIENCY, variants.several_seeds(found))
     print(tables.text_blocks(rows, blocks))
     print("\n" + tables.folded([f"target: {target.name}"] + analysis.remarks(rows, target)))
     print("\n" + tables.definition_text(columns.flat(blocks)))
@@ -115,8 +115,9 @@ def report(options: argparse.Namespace) -> None:
     from . import reader, report as page, style, variants
 
     run = reader.read_run(options.run)
+    found = variants.variants_of(run)
     path = options.output or options.run / "report.html"
-    text = page.build(run, variants.find_reference(variants.variants_of(run), options.reference), options.tokens)
+    text = page.build(run, found, variants.find_reference(found, options.reference), options.tokens)
     style.write_whole(path, text.encode("utf-8"))
     print(f"wrote {path}")
 
