@@ -37,7 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
                     epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     group = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     shared = _shared()
-    run, reference, tokens, form, evaluation = (shared[name] for name in ("run", "reference", "tokens", "form", "evaluation"))
+    run, reference, tokens, form, evaluation = shared.values()
 
     _add(group, "history", [run, reference], "figure: loss against training tokens", "Validation loss (thick) and training "
          "loss (thin) of all variants against training tokens, and the difference to the reference.", "RUN/history.png")
@@ -54,7 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
                       "Training tokens that each variant needs to reach the target's last validation loss.")
     efficiency.add_argument("--target", metavar="VARIANT", help="variant whose last loss is to be reached (default: tied)")
     cosine = _add(group, "cosine", [run, reference, tokens], "figure and table: cosines of embedding rows",
-                  "Cosines of all pairs of rows of each embedding matrix.", "RUN/cosine.png, for output RUN/cosine_output.png")
+                  "Cosines of all pairs of rows of each embedding matrix.",
+                  "RUN/cosine.png, for output RUN/cosine_output.png")
     cosine.add_argument("--matrix", choices=("input", "output"), default="input", help="which matrix (default: input)")
     report = _add(group, "report", [run, reference, tokens], "one HTML page with all of it",
                   "A self-contained HTML page: figures, tables, definitions, run facts, deck.")
@@ -66,7 +67,8 @@ def _add(group, name: str, parents: list, summary: str, description: str, figure
     """A command; with `figure`, what -o is by default, it takes -o."""
     command = group.add_parser(name, parents=parents, help=summary, description=description)
     if figure:
-        command.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"figure: png, svg or pdf (default: {figure})")
+        command.add_argument("-o", "--output", type=Path, metavar="FILE",
+                             help=f"figure: png, svg or pdf (default: {figure})")
     return command
 
 

@@ -58,8 +58,8 @@ def frequency(options: argparse.Namespace) -> None:
     reference = variants.find_reference(found, options.reference)
     result = analysis.analyse(found, reference)
     if result is None:
-        raise Failure(FILES, f"{options.run}: no frequency data yet (history.h5 of version 2 or newer has it after the first "
-                             "validation)")
+        raise Failure(FILES, f"{options.run}: no frequency data yet at a validation that all members have made (history.h5 "
+                             "has it from version 2 on)")
     if not _printed(options, result.rows, columns.FREQUENCY_FULL):
         keys = definitions.chosen(columns.FREQUENCY, variants.several_seeds(found))
         for label in result.labels:
@@ -131,7 +131,8 @@ def _variants(options: argparse.Namespace) -> tuple[list, list[str]]:
     run, missing = reader.read_evaluations(options.run)
     lines = [f"no {reader.EVALUATION} yet: {', '.join(missing)}"] if missing else []
     for what, names in reader.what_was_evaluated(run).items():
-        lines.append(f"{reader.EVALUATION} of {'every member' if len(names) == len(run.members) else ', '.join(names)}: {what}")
+        whose = "every member" if len(names) == len(run.members) else ", ".join(names)
+        lines.append(f"{reader.EVALUATION} of {whose}: {what}")
     return variants.variants_of(run), [tables.folded(lines), ""]
 
 

@@ -51,4 +51,5 @@ def running_mean(values: np.ndarray, half: int) -> np.ndarray:
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     at = np.arange(values.size)
     reach = np.minimum(half, np.minimum(at, values.size - 1 - at))
-    return np.where(reach == 0, values, (sums[at + reach + 1] - sums[at - reach]) / (2 * reach + 1))  # no rounding at the ends
+    means = (sums[at + reach + 1] - sums[at - reach]) / (2 * reach + 1)
+    return np.where(reach == 0, values, means)  # a value alone stays as it is, without the rounding of the sums

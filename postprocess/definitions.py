@@ -67,7 +67,8 @@ EFFICIENCY = {
     "ratio": ("ratio", "tokens at which the target's own curve first reaches the level / tokens needed: 2.1 is 2.1 times "
               "fewer"),
     "ratio_sd": ("sd of ratio", "sample standard deviation of the ratio over the seeds"),
-    "each": ("ratio of each seed", "the ratio seed by seed; before first validation: below the level at its first validation"),
+    "each": ("ratio of each seed", "the ratio seed by seed; before first validation: below the level "
+             "at its first validation"),
 }
 GEOMETRY = {
     "rows": ("rows", "which rows of the matrix: all (zero rows dropped), or those seen in training; centred: mean row "

@@ -74,7 +74,7 @@ def remarks(rows: list[Row], target: Variant) -> list[str]:
         outcomes = set(row.each.split(", "))
         if row.reached < row.pairs:
             each = f"{outcomes.pop()} by any seed" if len(outcomes) == 1 and row.pairs > 1 else row.each
-            lines.append(f"{row.variant}: {each} ({row.tokens:,.0f} tokens trained on).")
+            lines.append(f"{row.variant}: {each} (trained on at least {row.tokens:,.0f} tokens).")
     return lines
 
 

@@ -65,7 +65,7 @@ class Frequencies:
 
 
 def analyse(variants: list[Variant], reference: Variant | None) -> Frequencies | None:
-    """The last validation that all members with frequency data have made; None if no member has any yet."""
+    """The last validation that all members with frequency data have made; None if there is none yet."""
     evaluations = {id(member): evaluations_of(member) for variant in variants for member in variant.members}
     missing = [member.name for variant in variants for member in variant.members if not evaluations[id(member)]]
     known = [found for found in evaluations.values() if found]

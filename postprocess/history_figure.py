@@ -51,7 +51,6 @@ def _draw_losses(axes: Axes, variants: list[Variant], scale: float) -> None:
         handles.append(_draw_validation(axes, variant, look, scale))
     several = several_seeds(variants)
     over = f", mean of {'/'.join(map(str, sorted(windows - {1})))} logged steps" if max(windows) > 1 else ""
-    handles.append(Line2D([], [], color=style.REFERENCE_GREY, linewidth=0.7, label=f"thin: training loss{over}"))
     if several:
         handles.append(Patch(facecolor=style.REFERENCE_GREY, alpha=2 * BAND, label="band: +- sd over seeds"))
     low, high = _loss_limits(variants, unigram)
@@ -59,12 +58,13 @@ def _draw_losses(axes: Axes, variants: list[Variant], scale: float) -> None:
     if math.isfinite(unigram):
         axes.axhline(unigram, color=style.REFERENCE_GREY, linewidth=1.2, linestyle=(0, (5, 3)))
         handles.append(Line2D([], [], color=style.REFERENCE_GREY, linewidth=1.2, linestyle=(0, (5, 3)),
-                              label=f"unigram entropy of the validation text  {unigram:.3f}"))
+                              label=f"unigram entropy of the text  {unigram:.3f}"))
     axes.set_ylabel("loss (nats per token)")
     # Beside the curves, never on them.
-    title = "validation loss (thick), " + ("mean over seeds, last value +- sd" if several else "last value")
-    legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, title=title, ncol=2,
-                         columnspacing=1.5, handlelength=2.8)
+    title = ("validation loss (thick), " + ("mean over seeds, last value +- sd" if several else "last value")
+             + f"\ntraining loss (thin){over}")
+    legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.1, 1.0), borderaxespad=0.2, title=title,
+                         ncol=2, columnspacing=1.2, handlelength=2.8, title_fontsize=9)
     legend._legend_box.align = "left"
 
 
@@ -77,7 +77,8 @@ def _draw_validation(axes: Axes, variant: Variant, look: style.Look, scale: floa
         _plot(axes, tokens / scale, loss.mean, look)
         label = f"{variant.name}  {loss.mean[-1]:.3f}"
     if tokens.size and loss.n > 1:
-        axes.fill_between(tokens / scale, loss.mean - loss.sd, loss.mean + loss.sd, color=look.colour, alpha=BAND, linewidth=0)
+        axes.fill_between(tokens / scale, loss.mean - loss.sd, loss.mean + loss.sd, color=look.colour, alpha=BAND,
+                          linewidth=0)
         label += f" +- {loss.sd[-1]:.3f}"
     unfinished = "" if variant.status == "finished" else f" ({variant.status})"
     return Line2D([], [], color=look.colour, linewidth=1.6, marker=look.marker, markersize=5, linestyle=look.dashes,

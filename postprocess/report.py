@@ -47,8 +47,8 @@ def _best(rows: list[comparison.Row]) -> str:
         return "<p>No validation has been made yet.</p>"
     best = min(known, key=lambda row: row.loss)
     over = f", mean of {best.seeds} seeds, standard deviation {best.loss_sd:.4f}" if math.isfinite(best.loss_sd) else ""
-    words = (f"Lowest validation loss: {best.variant}, {best.loss:.4f} nats per token{over} (perplexity {best.perplexity:.2f} "
-             "per token).")
+    words = (f"Lowest validation loss: {best.variant}, {best.loss:.4f} nats per token{over} "
+             f"(perplexity {best.perplexity:.2f} per token).")
     if len({row.tokens for row in known}) > 1:
         words += " The variants have not trained on the same number of tokens."
     once = [row.variant for row in rows if row.seeds == 1]
@@ -89,8 +89,8 @@ def _loss_section(run: Run, variants: list[Variant], reference: Variant | None) 
     if reference is not None:
         caption += f" Lower panel: validation loss minus that of {reference.name}; below zero is better."
     if reference is not None and several_seeds(variants):
-        caption += (" Differences are taken seed by seed; their 95 % Student-t intervals are drawn as bands, or as bars at the "
-                    "end where bands would hide one another, and may leave the frame.")
+        caption += (" Differences are taken seed by seed; their 95 % Student-t intervals are drawn as bands, or as bars at "
+                    "the end where bands would hide one another, and may leave the frame.")
     return "<h2>Loss</h2>\n" + page.figure(history_figure.draw(variants, reference), "Loss against training tokens", caption,
                                            _command("history", run, reference, "-o history.png"))
 
@@ -146,12 +146,12 @@ def _frequency_section(run: Run, variants: list[Variant], reference: Variant | N
     head = "<h2>Loss by token frequency</h2>\n"
     found = frequency.analyse(variants, reference)
     if found is None:
-        return head + "<p>No frequency data yet.</p>"
+        return head + "<p>No frequency data yet at a validation that all members have made.</p>"
     caption = ("Validation loss of the targets whose id has the relative frequency below the axis in the training data. "
                f"At {found.tokens:,} training tokens.")
     if several_seeds(variants):
-        caption += (" Mean and sample standard deviation over the seeds; lower panel: paired differences with 95 % Student-t "
-                    "intervals, which may leave the frame.")
+        caption += (" Mean and sample standard deviation over the seeds; lower panel: paired differences with 95 % "
+                    "Student-t intervals, which may leave the frame.")
     keys = definitions.chosen(["bin", *columns.FREQUENCY], several_seeds(variants))
     bins = page.table(["bin", "ids", "targets", "of targets"],
                       [[row.bin, f"{row.ids:,}", f"{row.targets:,}", f"{100.0 * row.share:.2f} %"]

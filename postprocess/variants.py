@@ -46,14 +46,14 @@ def variants_of(run: Run) -> list[Variant]:
 
 
 def _what_it_is(member: Member) -> object:
-    """What members of one variant have in common; a member without a readable deck is a variant of its own."""
+    """What members of one variant have in common."""
     kept = {key: value for key, value in deck.settings(member).items()
             if key not in ("seed", "output.directory") and not key.startswith("sweep.")}
-    return repr(sorted(kept.items())) if kept else member.folder
+    return repr(sorted(kept.items()))
 
 
 def _distinct_seeds(members: list[Member]) -> list[list[Member]]:
-    """`members` in one list by seed; each alone if two have the same seed, since copies are not independent runs."""
+    """`members` in one list by seed; each alone if one is unknown or two are the same: a copy is no second run."""
     seeds = [deck.seed(member) for member in members]
     if len(set(seeds)) < len(seeds) or (None in seeds and len(seeds) > 1):
         return [[member] for member in members]

@@ -24,7 +24,8 @@ class Curves(unittest.TestCase):
         tokens = np.array([1e3, 1e4, 1e5, 1e6])
         loss = 9.0 - 0.5 * np.log(tokens)
         for level in (5.0, 3.3, 2.5):
-            self.assertAlmostEqual(efficiency.tokens_to_reach(tokens, loss, level) / math.exp((9.0 - level) / 0.5), 1.0, places=12)
+            expected = math.exp((9.0 - level) / 0.5)
+            self.assertAlmostEqual(efficiency.tokens_to_reach(tokens, loss, level) / expected, 1.0, places=12)
 
     def test_power_law_converges_to_its_crossing(self):
         """The error of the interpolation falls with the square of the distance of the validations."""
@@ -66,7 +67,8 @@ class Curves(unittest.TestCase):
             curves = [power_law(tokens, scale) + 0.004 * random.normal(size=60) for scale in (30.0, 30.0 * 2.0 ** -0.3)]
             target, other = (efficiency.monotone(curve) for curve in curves)
             level = curves[0][-1]
-            ratios.append(efficiency.tokens_to_reach(tokens, target, level) / efficiency.tokens_to_reach(tokens, other, level))
+            own, needed = (efficiency.tokens_to_reach(tokens, curve, level) for curve in (target, other))
+            ratios.append(own / needed)
         self.assertAlmostEqual(np.mean(ratios), 2.0, delta=0.06)
 
 
@@ -88,7 +90,8 @@ class Rows(Folder):
         self.assertEqual((row.reached_of, row.pairs), ("3 of 3", 3))
         self.assertAlmostEqual(row.ratio, np.mean(list(factors.values())), delta=0.01)
         self.assertAlmostEqual(row.ratio_sd, np.std(list(factors.values()), ddof=1), delta=0.01)
-        self.assertAlmostEqual(row.tokens_needed, np.mean([40 * TOKENS / factor for factor in factors.values()]), delta=0.01 * 40 * TOKENS)
+        needed = np.mean([40 * TOKENS / factor for factor in factors.values()])
+        self.assertAlmostEqual(row.tokens_needed / needed, 1.0, delta=0.01)
         tied = self.rows()["tied"]
         self.assertEqual((tied.ratio, tied.ratio_sd, tied.tokens_needed), (1.0, 0.0, 40 * TOKENS))
 
@@ -102,7 +105,7 @@ class Rows(Folder):
         self.assertTrue(math.isnan(rows["untied"].ratio))
         text = self.succeed("efficiency", self.run_folder)
         self.assertRegex(text, r"lev +2 of 3 ")
-        self.assertRegex(text, r"lev: 1\.8\d, not reached, 1\.8\d \(163,840 tokens trained on\)")
+        self.assertRegex(text, r"lev: 1\.8\d, not reached, 1\.8\d\s+\(trained on at least 163,840")
         self.assertIn("untied: not reached by any seed", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 

@@ -13,7 +13,8 @@ from scipy import stats
 from example_run import IDS, OFFSETS, TARGETS, bin_losses, write_member
 from folder_case import Folder, run
 
-from postprocess import comparison, curves, deck, frequency, reader, report, seed_statistics, variants
+from postprocess import (comparison, curves, deck, frequency, frequency_figure, history_figure, reader, report,
+                         seed_statistics, style, variants)
 from postprocess.failure import Failure
 
 TIED = {1: [5.00, 4.000], 2: [5.10, 4.020], 3: [5.05, 4.011]}
@@ -31,6 +32,10 @@ class SeedFolder(Folder):
     def rows(self) -> dict[str, comparison.Row]:
         found = list(self.variants().values())
         return {row.variant: row for row in comparison.compare(found, variants.find_reference(found, None))}
+
+    def analyse(self) -> frequency.Frequencies | None:
+        found = list(self.variants().values())
+        return frequency.analyse(found, variants.find_reference(found, None))
 
     def csv_rows(self, *arguments: object) -> dict[str, dict[str, str]]:
         text = self.succeed(arguments[0], self.run_folder, *arguments[1:], "--csv")
@@ -133,21 +138,22 @@ class Statistics(SeedFolder):
 
 class Perplexity(SeedFolder):
     def test_all_units_and_both_percentages(self):
-        self.two_variants(lev={1: [3.913], 2: [3.933], 3: [3.924]}, tied={1: [4.0], 2: [4.02], 3: [4.011]})
+        self.two_variants(lev={1: [3.913], 2: [3.933], 3: [3.924]}, tied={1: [4.0], 2: [4.021], 3: [4.01]})
         rows = self.csv_rows("perplexity")
         tied, lev = ({key: float(value) for key, value in rows[name].items() if value and key != "variant"}
                      for name in ("tied", "lev"))
-        loss = (4.0 + 4.02 + 4.011) / 3
+        loss = (4.0 + 4.021 + 4.01) / 3
         for key, expected in (("loss", loss), ("perplexity", math.exp(loss)), ("nats_per_byte", loss / 4.0),
                               ("bits_per_byte", loss / 4.0 / math.log(2.0)), ("word_perplexity", math.exp(loss / 0.8))):
             self.assertAlmostEqual(tied[key], expected, places=9, msg=key)
         self.assertAlmostEqual(lev["difference_nats"], -0.087)
         self.assertAlmostEqual(lev["change_of_reference"], -0.0833230, places=6)
         self.assertAlmostEqual(lev["change_of_member"], -0.0908967, places=6)
+        self.assertLess(lev["change_of_reference_low"], lev["change_of_reference_high"])
         self.assertNotIn("difference_low", tied)
         text = self.succeed("perplexity", self.run_folder)
         self.assertRegex(text, r"lev +3 +3\.9233 +0\.0100 +50\.569 ")
-        self.assertRegex(text, r"lev +3 +-0\.0870 +0\.0000 +-8\.33 %")
+        self.assertRegex(text, r"lev +3 +-0\.0870 +0\.0025 +-8\.33 %")
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
     def test_one_seed_has_no_columns_over_seeds(self):
@@ -188,17 +194,13 @@ class Perplexity(SeedFolder):
         self.member("albert", [4.0])
         for status, expected, arguments in ((3, "no evaluation.h5 in any member", ("perplexity", "--evaluation")),
                                             (2, "there is no reference", ("perplexity", "-o", "x.png")),
-                                            (2, "no such variant; variants are albert, lev", ("perplexity", "--reference", "x"))):
+                                            (2, "variants are albert, lev", ("perplexity", "--reference", "x"))):
             done = run(arguments[0], self.run_folder, *arguments[1:])
             self.assertEqual((done.returncode, len(done.stderr.strip().splitlines())), (status, 1), done.stderr)
             self.assertIn(expected, done.stderr)
 
 
 class Frequency(SeedFolder):
-    def analyse(self) -> frequency.Frequencies | None:
-        found = list(self.variants().values())
-        return frequency.analyse(found, variants.find_reference(found, None))
-
     def test_bins_against_scipy(self):
         self.two_variants()
         found = self.analyse()
@@ -274,6 +276,37 @@ class Frequency(SeedFolder):
         self.assertIn("f 1e-6 to 1e-5: 15 ids, 4,000 targets (6.45 % of all)", text)
         self.assertRegex(text.replace("\n  ", " "), r"up to a relative deviation of at most \d\.\de-1\d")
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
+
+class Figures(SeedFolder):
+    def draw(self, module, *arguments):
+        figure = module.draw(*arguments)
+        self.addCleanup(style.pyplot.close, figure)
+        return figure.axes
+
+    def test_bins_carry_their_number_of_targets(self):
+        self.two_variants()
+        upper, lower = self.draw(frequency_figure, self.analyse())
+        labels = [label.get_text() for label in lower.get_xticklabels()]
+        self.assertEqual((labels[0], labels[4]), ("< 1e-7\n20 targets", "> 1e-4\n37,680 targets"))
+        self.assertIn("95 % interval", lower.get_ylabel())
+        self.assertIn("mean over seeds +- sd", upper.get_ylabel())
+
+    def test_intervals_of_the_loss_figure(self):
+        """Bands where they can be told apart, bars at the end where there are more of them, nothing for one seed."""
+        for number, word in ((1, "band: 95 %"), (4, "bars at the end: 95 %")):
+            for name in ("tied", "lev", "albert", "untied", "flat_mlp")[:number + 1]:
+                self.seed_runs(name, LEV if name == "lev" else TIED)
+            found = variants.ordered(list(self.variants().values()), None)
+            _, lower = self.draw(history_figure, found, variants.find_reference(found, "tied"))
+            self.assertIn(word, lower.get_ylabel())
+        found = variants.singles(found)[:2]
+        self.assertNotIn("95 %", self.draw(history_figure, found, None)[0].get_ylabel())
+
+    def test_seven_variants_differ_without_colour(self):
+        looks = [style.look(number) for number in range(7)]
+        self.assertEqual(len({look.marker for look in looks}), 7)
+        self.assertEqual(len({str(look.dashes) for look in looks}), 7)
 
 
 class Report(SeedFolder):

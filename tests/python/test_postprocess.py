@@ -372,8 +372,8 @@ class Commands(Folder):
                 self.assertIn(expected, done.stderr)
 
     def test_help(self):
-        for arguments in ((), ("history",), ("table",), ("perplexity",), ("frequency",), ("efficiency",), ("cosine",), ("report",)):
-            self.assertEqual(run(*arguments, "--help").returncode, 0)
+        for command in ("", "history", "table", "perplexity", "frequency", "efficiency", "cosine", "report"):
+            self.assertEqual(run(*command.split(), "--help").returncode, 0)
 
 
 if __name__ == "__main__":
