@@ -1,5 +1,7 @@
 """What the tests of postprocess share: where the sources are, a folder for a run, and how a command is run."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -15,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE))
 
 from example_run import write_member  # noqa: E402
+from postprocess.__main__ import main  # noqa: E402
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess:
@@ -46,7 +49,9 @@ class Folder(unittest.TestCase):
                 file.attrs[key] = value
 
     def succeed(self, *arguments: object) -> str:
-        """Standard output of a command that must succeed without a word of complaint."""
-        done = run(*arguments)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
+        """Standard output of a command that must succeed without a word of complaint; in this process, which is faster."""
+        out, complaints = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(complaints):
+            status = main([str(argument) for argument in arguments])
+        self.assertEqual((status, complaints.getvalue()), (0, ""))
+        return out.getvalue()
