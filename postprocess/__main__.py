@@ -1,19 +1,24 @@
-"""Command line: `python3 -m postprocess COMMAND RUN`. Each command is a few lines; the work is in the other modules."""
+"""Command line: `python3 -m postprocess COMMAND RUN`."""
 
 import argparse
 import os
 import sys
 from pathlib import Path
 
-from .failure import FILES, RESOURCES, USAGE, Failure
+from . import commands
+from .failure import RESOURCES, USAGE, Failure
 
 EXAMPLES = """examples:
   python3 -m postprocess report runs/first_run
   python3 -m postprocess history runs/first_run -o loss.png
   python3 -m postprocess table runs/first_run --markdown
+  python3 -m postprocess perplexity runs/first_run --evaluation -o differences.png
+  python3 -m postprocess frequency runs/first_run -o frequency.png
+  python3 -m postprocess efficiency runs/first_run --target untied
   python3 -m postprocess cosine runs/first_run --matrix output
 
-RUN is a folder written by lexikos: one history.h5, or one folder with a history.h5 per sweep member.
+RUN is a folder written by lexikos: one history.h5, or one folder with a history.h5 per sweep member. Members whose decks
+differ only in their seed are one variant; tables and figures show the mean and the spread over its seeds.
 exit status: 0 done, 2 command line, 3 files, 5 a Python module is missing"""
 
 
@@ -30,95 +35,63 @@ class Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="postprocess", description="Figures, tables and a report from the HDF5 files of a run.",
                     epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("run", type=Path, metavar="RUN", help="folder of the run, such as runs/first_run")
-    common.add_argument("--reference", metavar="MEMBER",
-                        help="member that differences are taken against (default: tied, if there is one)")
-    tokens = argparse.ArgumentParser(add_help=False)
-    tokens.add_argument("--tokens", type=Path, metavar="FILE",
-                        help="tokens file of the run, to tell which rows were seen in training (default: the deck's, if it "
-                        "is there)")
+    group = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    shared = _shared()
+    run, reference, tokens, form, evaluation = shared.values()
 
-    history = commands.add_parser("history", parents=[common], help="figure: loss against training tokens",
-                                  description="Validation loss (thick) and training loss (thin) of all members against "
-                                  "training tokens, and the difference to the reference.")
-    history.add_argument("-o", "--output", type=Path, metavar="FILE", help="png, svg or pdf (default: RUN/history.png)")
-    table = commands.add_parser("table", parents=[common], help="validation and cost table, on standard output",
-                                description="Validation loss, perplexity, difference to the reference, parameters, speed.")
-    form = table.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="all columns, numbers in full, missing ones empty")
-    form.add_argument("--markdown", action="store_true", help="all columns as a Markdown table")
-    cosine = commands.add_parser("cosine", parents=[common, tokens], help="figure and table: cosines of embedding rows",
-                                 description="Cosines of all pairs of rows of each member's embedding matrix.")
+    _add(group, "history", [run, reference], "figure: loss against training tokens", "Validation loss (thick) and training "
+         "loss (thin) of all variants against training tokens, and the difference to the reference.", "RUN/history.png")
+    table = _add(group, "table", [run, reference, form], "overview and cost, on standard output", "Validation loss, "
+                 "perplexity, difference to the reference, parameters, speed: one row per variant.")
+    table.add_argument("--members", action="store_true", help="one row per member (training run) instead")
+    _add(group, "perplexity", [run, reference, evaluation, form], "table: loss in all units, spread and intervals",
+         "Loss per token and per byte, perplexity per token and per word, over seeds; paired differences to the reference "
+         "with 95 % intervals. The figure shows these differences.", "no figure")
+    _add(group, "frequency", [run, reference, evaluation, form], "table: loss by token frequency", "Loss of the validation "
+         "targets by how often their id occurs in the training data, at the last validation that all members have made.",
+         "no figure")
+    efficiency = _add(group, "efficiency", [run, form], "table: training tokens to reach the target's final loss",
+                      "Training tokens that each variant needs to reach the target's last validation loss.")
+    efficiency.add_argument("--target", metavar="VARIANT", help="variant whose last loss is to be reached (default: tied)")
+    cosine = _add(group, "cosine", [run, reference, tokens], "figure and table: cosines of embedding rows",
+                  "Cosines of all pairs of rows of each embedding matrix.",
+                  "RUN/cosine.png, for output RUN/cosine_output.png")
     cosine.add_argument("--matrix", choices=("input", "output"), default="input", help="which matrix (default: input)")
-    cosine.add_argument("-o", "--output", type=Path, metavar="FILE",
-                        help="png, svg or pdf (default: RUN/cosine.png, for output RUN/cosine_output.png)")
-    report = commands.add_parser("report", parents=[common, tokens], help="one HTML page with all of it",
-                                 description="A self-contained HTML page: figures, tables, definitions, run facts, deck.")
+    report = _add(group, "report", [run, reference, tokens], "one HTML page with all of it",
+                  "A self-contained HTML page: figures, tables, definitions, run facts, deck.")
     report.add_argument("-o", "--output", type=Path, metavar="FILE", help="HTML file (default: RUN/report.html)")
     return parser
 
 
-def history(options: argparse.Namespace) -> None:
-    from . import comparison, history_figure, reader, style
-
-    run = reader.read_run(options.run)
-    figure = history_figure.draw(run, comparison.find_reference(run, options.reference))
-    path = options.output or options.run / "history.png"
-    style.save(figure, path)
-    print(f"wrote {path}")
-
-
-def table(options: argparse.Namespace) -> None:
-    from . import comparison, definitions, reader, tables
-
-    run = reader.read_run(options.run)
-    reference = comparison.find_reference(run, options.reference)
-    rows = comparison.compare(run, reference)
-    every = list({**definitions.QUALITY, **definitions.COST, **definitions.MORE})
-    if options.csv:
-        print(tables.csv_table(rows, every))
-    elif options.markdown:
-        print(tables.markdown_table(rows, every))
-    else:
-        print(tables.text_table(rows, list(definitions.QUALITY)))
-        print("\n" + tables.text_table(rows, list(definitions.COST)))
-        print(f"\nreference: {reference.name if reference else 'none'}")
-        print("\n".join(comparison.statements(rows)))
-        print("\n" + "\n".join(definitions.definition_lines({**definitions.QUALITY, **definitions.COST})))
+def _add(group, name: str, parents: list, summary: str, description: str, figure: str = "") -> argparse.ArgumentParser:
+    """A command; with `figure`, what -o is by default, it takes -o."""
+    command = group.add_parser(name, parents=parents, help=summary, description=description)
+    if figure:
+        command.add_argument("-o", "--output", type=Path, metavar="FILE",
+                             help=f"figure: png, svg or pdf (default: {figure})")
+    return command
 
 
-def cosine(options: argparse.Namespace) -> None:
-    from . import comparison, cosine_figure, cosine_table, definitions, reader, style, tables
-
-    run = reader.read_run(options.run)
-    members = comparison.ordered(run, comparison.find_reference(run, options.reference))
-    measured, missing = cosine_table.measure_members(members, options.matrix, options.tokens)
-    if not measured:
-        raise Failure(FILES, f"{options.run}: no embedding.h5 yet in any member")
-    path = options.output or options.run / ("cosine.png" if options.matrix == "input" else "cosine_output.png")
-    style.save(cosine_figure.draw([member.name for member in members], measured, options.matrix), path)
-    print(tables.text_table(measured, list(definitions.GEOMETRY)))
-    print("".join(f"\nno embedding.h5 yet: {name}" for name in missing))
-    print("\n".join(definitions.definition_lines(definitions.GEOMETRY)))
-    print(f"\nwrote {path}")
-
-
-def report(options: argparse.Namespace) -> None:
-    from . import comparison, reader, report as page, style
-
-    run = reader.read_run(options.run)
-    path = options.output or options.run / "report.html"
-    text = page.build(run, comparison.find_reference(run, options.reference), options.tokens)
-    style.write_whole(path, text.encode("utf-8"))
-    print(f"wrote {path}")
+def _shared() -> dict[str, argparse.ArgumentParser]:
+    """Options that several commands take, by what they are about."""
+    shared = {name: argparse.ArgumentParser(add_help=False) for name in ("run", "reference", "tokens", "form", "evaluation")}
+    shared["run"].add_argument("run", type=Path, metavar="RUN", help="folder of the run, such as runs/first_run")
+    shared["reference"].add_argument("--reference", metavar="VARIANT", help="variant that differences are taken against "
+                                     "(default: tied, if there is one)")
+    shared["tokens"].add_argument("--tokens", type=Path, metavar="FILE", help="tokens file of the run, to tell which rows "
+                                  "were seen in training (default: the deck's, if it is there)")
+    form = shared["form"].add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="all columns, numbers in full, missing ones empty")
+    form.add_argument("--markdown", action="store_true", help="all columns as a Markdown table")
+    shared["evaluation"].add_argument("--evaluation", action="store_true", help="read evaluation.h5, which the job "
+                                      '"evaluate" writes, instead of the validations in history.h5')
+    return shared
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
-        {"history": history, "table": table, "cosine": cosine, "report": report}[options.command](options)
+        getattr(commands, options.command)(options)
         sys.stdout.flush()
     except Failure as failure:
         print(f"postprocess: error: {failure}", file=sys.stderr)

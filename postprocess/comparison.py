@@ -1,106 +1,154 @@
-"""The numbers of the validation table, one row per member. NaN means "not available" throughout."""
+"""The numbers of the validation tables, one row per variant. NaN means "not available" throughout."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from .failure import USAGE, Failure
-from .reader import Member, Run
+from . import curves
+from .reader import Member
+from .seed_statistics import Spread, summarise
+from .variants import Variant, ordered
 
-DEFAULT_REFERENCE = "tied"
+
+class Difference:
+    """What follows from a difference to the reference in nats; for rows with a Spread `paired`."""
+
+    paired: Spread
+
+    @property
+    def pairs(self) -> int:
+        return self.paired.n
+
+    @property
+    def difference_nats(self) -> float:
+        return self.paired.mean
+
+    @property
+    def difference_sd(self) -> float:
+        return self.paired.sd
+
+    @property
+    def difference_half(self) -> float:
+        return self.paired.half
+
+    @property
+    def difference_low(self) -> float:
+        return self.paired.low
+
+    @property
+    def difference_high(self) -> float:
+        return self.paired.high
+
+    @property
+    def change_of_reference(self) -> float:
+        return exp(self.paired.mean) - 1.0
+
+    @property
+    def change_of_reference_interval(self) -> tuple[float, float]:
+        return exp(self.paired.low) - 1.0, exp(self.paired.high) - 1.0
+
+    @property
+    def change_of_member(self) -> float:
+        return 1.0 - exp(-self.paired.mean)
+
+    @property
+    def change_of_member_interval(self) -> tuple[float, float]:
+        return 1.0 - exp(-self.paired.low), 1.0 - exp(-self.paired.high)
 
 
 @dataclass
-class Row:
-    """One member's numbers; the definitions that readers see are in `definitions.py`."""
+class Row(Difference):
+    """One variant's numbers, over its seeds; the definitions that readers see are in `definitions.py`."""
 
-    member: str
+    variant: str
+    seeds: int
     status: str
     step: float
     tokens: float
     targets: float
     loss: float
-    perplexity: float
-    nats_per_byte: float
-    bits_per_byte: float
-    word_perplexity: float
+    loss_sd: float
+    bytes_per_token: float
+    words_per_token: float
     unigram_nats: float
     compared_at_tokens: float
-    difference_nats: float
-    change_of_reference: float
-    change_of_member: float
+    paired: Spread
     trainable: float
     fixed: float
     shared: float
     input_trainable: float
     tokens_per_second: float
+    tokens_per_second_sd: float
     gemm_share: float
 
+    @property
+    def member(self) -> str:
+        """The same name, where every row is one training run."""
+        return self.variant
 
-def ordered(run: Run, reference: Member | None) -> list[Member]:
-    """Members as figures and tables show them: the reference first, then by name."""
-    return sorted(run.members, key=lambda member: (member is not reference, member.name))
+    @property
+    def perplexity(self) -> float:
+        return exp(self.loss)
+
+    @property
+    def nats_per_byte(self) -> float:
+        return self.loss / _positive(self.bytes_per_token)
+
+    @property
+    def bits_per_byte(self) -> float:
+        return self.nats_per_byte / math.log(2.0)
+
+    @property
+    def word_perplexity(self) -> float:
+        return exp(self.loss / _positive(self.words_per_token))
 
 
-def find_reference(run: Run, name: str | None) -> Member | None:
-    """The member that differences are taken against: `name` if given, else `tied` if there is one, else none."""
-    members = {member.name: member for member in run.members}
-    if name is None:
-        return members.get(DEFAULT_REFERENCE) if len(members) > 1 else None
-    if name not in members:
-        raise Failure(USAGE, f"--reference {name}: no such member; members are {', '.join(sorted(members))}")
-    return members[name]
+def compare(variants: list[Variant], reference: Variant | None) -> list[Row]:
+    """One row per variant, in the order of `ordered`."""
+    return [_row(variant, reference) for variant in ordered(variants, reference)]
 
 
-def compare(run: Run, reference: Member | None) -> list[Row]:
-    """One row per member, in the order of `ordered`."""
-    return [_row(member, reference) for member in ordered(run, reference)]
-
-
-def _row(member: Member, reference: Member | None) -> Row:
-    loss = _last(member.validation_column("loss"))
-    per_byte = loss / _positive(member.number("validation_bytes_per_token"))
-    compared_at, difference = loss_difference(member, reference)
-    speed = median_speed(member)
+def _row(variant: Variant, reference: Variant | None) -> Row:
+    first = variant.members[0]
+    tokens, losses = curves.common(variant.members)
+    loss = last_spread(losses)
+    compared_at, differences = curves.differences(variant, reference)
+    speeds = [median_speed(member) for member in variant.members]
+    speed = summarise([value for value in speeds if math.isfinite(value)])
+    shares = [gemm_share(member, value) for member, value in zip(variant.members, speeds)]
     return Row(
-        member=member.name,
-        status=member.text("status"),
-        step=_last(member.validation_column("step")),
-        tokens=_last(member.validation_column("tokens")),
-        targets=_last(member.validation_column("targets")),
-        loss=loss,
-        perplexity=_exp(loss),
-        nats_per_byte=per_byte,
-        bits_per_byte=per_byte / math.log(2.0),
-        word_perplexity=_exp(loss / _positive(member.number("validation_words_per_token"))),
-        unigram_nats=member.number("validation_unigram_nats"),
-        compared_at_tokens=compared_at,
-        difference_nats=difference,
-        change_of_reference=_exp(difference) - 1.0,
-        change_of_member=1.0 - _exp(-difference),
-        trainable=member.number("parameters_trainable"),
-        fixed=member.number("parameters_fixed"),
-        shared=member.number("parameters_shared"),
-        input_trainable=member.number("parameters_input_trainable"),
-        tokens_per_second=speed,
-        gemm_share=member.number("flops_per_token") * speed / _positive(member.number("gemm_gflops") * 1e9),
+        variant=variant.name,
+        seeds=len(variant.members),
+        status=variant.status,
+        step=_last(curves.common(variant.members, "step")[1]),
+        tokens=_last(tokens),
+        targets=_last(curves.common(variant.members, "targets")[1]),
+        loss=loss.mean,
+        loss_sd=loss.sd,
+        bytes_per_token=first.number("validation_bytes_per_token"),
+        words_per_token=first.number("validation_words_per_token"),
+        unigram_nats=first.number("validation_unigram_nats"),
+        compared_at_tokens=_last(compared_at),
+        paired=against_itself(last_spread(differences)) if variant is reference else last_spread(differences),
+        trainable=first.number("parameters_trainable"),
+        fixed=first.number("parameters_fixed"),
+        shared=first.number("parameters_shared"),
+        input_trainable=first.number("parameters_input_trainable"),
+        tokens_per_second=speed.mean,
+        tokens_per_second_sd=speed.sd,
+        gemm_share=summarise([value for value in shares if math.isfinite(value)]).mean,
     )
 
 
-def difference_curve(member: Member, reference: Member) -> tuple[np.ndarray, np.ndarray]:
-    """(tokens [K], loss of member minus loss of reference [K], nats) at the validations that both have made."""
-    common, mine, theirs = np.intersect1d(member.validation_column("tokens"), reference.validation_column("tokens"),
-                                          return_indices=True)
-    return common, member.validation_column("loss")[mine] - reference.validation_column("loss")[theirs]
+def last_spread(values: np.ndarray) -> Spread:
+    """Spread of the last column of `values` [n, K]: over seeds, at the last validation that all have made."""
+    return summarise(values[:, -1] if values.size else [])
 
 
-def loss_difference(member: Member, reference: Member | None) -> tuple[float, float]:
-    """(tokens, difference in nats per token) at the last validation that both have made; NaN if there is none."""
-    if reference is None:
-        return math.nan, math.nan
-    tokens, difference = difference_curve(member, reference)
-    return _last(tokens), _last(difference)
+def against_itself(spread: Spread) -> Spread:
+    """The reference against itself: the difference is zero, and an interval would say nothing."""
+    return Spread(spread.n, spread.mean, math.nan * spread.sd, math.nan * spread.half)
 
 
 def median_speed(member: Member) -> float:
@@ -113,33 +161,41 @@ def median_speed(member: Member) -> float:
     return float(np.median(later)) if later.size else math.nan
 
 
-def unigram_entropy(run: Run) -> float:
+def gemm_share(member: Member, speed: float) -> float:
+    """FLOP rate at `speed` tokens/s over the measured rate of matrix products."""
+    return member.number("flops_per_token") * speed / _positive(member.number("gemm_gflops") * 1e9)
+
+
+def unigram_entropy(variants: list[Variant]) -> float:
     """The reference line of the loss figure: nats per token, NaN if no member has it."""
-    values = [member.number("validation_unigram_nats") for member in run.members]
+    values = [member.number("validation_unigram_nats") for variant in variants for member in variant.members]
     return next((value for value in values if math.isfinite(value)), math.nan)
 
 
 def statements(rows: list[Row]) -> list[str]:
-    """One sentence per member: is its validation loss below what token frequencies alone would give?"""
-    return [f"{row.member}: {_statement(row)}" for row in rows]
+    """One sentence per variant: is its validation loss below what token frequencies alone would give?"""
+    return [f"{row.variant}: {_statement(row)}" for row in rows]
 
 
 def _statement(row: Row) -> str:
     unfinished = "" if row.status == "finished" else f" (unfinished: status is {row.status})"
+    mean = f"mean validation loss of {row.seeds} seeds" if row.seeds > 1 else "validation loss"
     if not math.isfinite(row.loss):
         return f"no validation yet{unfinished}."
     if not math.isfinite(row.unigram_nats):
-        return f"validation loss {row.loss:.4f} nats per token; the unigram entropy is not available{unfinished}."
+        return f"{mean} {row.loss:.4f} nats per token; the unigram entropy is not available{unfinished}."
     relation = "below" if row.loss < row.unigram_nats else "NOT below"
-    return (f"validation loss {row.loss:.4f} nats per token is {relation} the unigram entropy of the validation text "
+    return (f"{mean} {row.loss:.4f} nats per token is {relation} the unigram entropy of the validation text "
             f"under training frequencies, {row.unigram_nats:.4f}{unfinished}.")
 
 
 def _last(values: np.ndarray) -> float:
-    return float(values[-1]) if len(values) else math.nan
+    """The last number of [K], or of the first row of [n, K]; NaN if there is none."""
+    return float(np.atleast_2d(values)[0, -1]) if values.size else math.nan
 
 
-def _exp(value: float) -> float:
+def exp(value: float) -> float:
+    """exp without overflow errors: infinite beyond double's range."""
     return math.exp(value) if value < 700.0 else math.inf if value == value else math.nan
 
 

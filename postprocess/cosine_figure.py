@@ -1,4 +1,4 @@
-"""Histograms of the cosines between rows of the embedding matrix, one panel per member."""
+"""Histograms of the cosines between rows of the embedding matrix, one panel per variant."""
 
 import math
 
@@ -9,15 +9,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from . import geometry, style
-from .geometry import Geometry
+from .cosine_table import Row
 
 CENTRED = (0, (4, 1.5))
 RANDOM = ":"
 
 
-def draw(members: list[str], measured: list[Geometry], matrix: str) -> Figure:
-    """One panel per member of `members` (which fixes the colours) that has a histogram in `measured`."""
-    panels = {name: [g for g in measured if g.member == name and g.histogram is not None] for name in members}
+def draw(variants: list[str], measured: list[Row], matrix: str) -> Figure:
+    """One panel per variant of `variants` (which fixes the colours) that has a histogram in `measured`."""
+    panels = {name: [g for g in measured if g.variant == name and g.histogram is not None] for name in variants}
     panels = {name: pair for name, pair in panels.items() if pair}
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
@@ -25,7 +25,7 @@ def draw(members: list[str], measured: list[Geometry], matrix: str) -> Figure:
                                          figsize=(7.2 if columns == 2 else 5.6, 0.9 + 2.3 * rows))
     low, high = _limits([g for pair in panels.values() for g in pair])
     for axis, (name, pair) in zip(axes.flat, panels.items()):
-        _draw_panel(axis, name, pair, style.look(members.index(name)).colour)
+        _draw_panel(axis, name, pair, style.look(variants.index(name)).colour)
         axis.set_xlim(low, high)
     for axis in axes.flat[len(panels):]:
         axis.set_visible(False)
@@ -50,7 +50,7 @@ def _add_legend(figure: Figure) -> None:
     figure.get_layout_engine().set(rect=(0.0, 0.0, 1.0, 1.0 - strip))
 
 
-def _draw_panel(axes: Axes, name: str, pair: list[Geometry], colour: str) -> None:
+def _draw_panel(axes: Axes, name: str, pair: list[Row], colour: str) -> None:
     centres = geometry.bin_centres()
     edges = np.linspace(-1.0, 1.0, geometry.BINS + 1)
     for one in pair:
@@ -64,11 +64,12 @@ def _draw_panel(axes: Axes, name: str, pair: list[Geometry], colour: str) -> Non
     normal = np.exp(-0.5 * (centres / spread) ** 2) / (spread * math.sqrt(2.0 * math.pi)) * 100.0 * 2 / geometry.BINS
     axes.plot(centres, normal, color=style.REFERENCE_GREY, linewidth=1.0, linestyle=RANDOM)
     values = ", ".join(f"{one.relative:.2f} {'centred' if one.centred else 'raw'}" for one in pair)
-    axes.set_title(f"{name}\n$\\epsilon\\sqrt{{D}}/2$ = {values}", loc="left")
+    seeds = f" ({pair[0].seeds} seeds)" if pair[0].seeds > 1 else ""
+    axes.set_title(f"{name}{seeds}\n$\\epsilon\\sqrt{{D}}/2$ = {values}", loc="left")
     axes.set_ylim(bottom=0.0)
 
 
-def _limits(measured: list[Geometry]) -> tuple[float, float]:
+def _limits(measured: list[Row]) -> tuple[float, float]:
     """The range of cosines that holds all but 0.01 % of the pairs of each histogram, and random directions too."""
     centres = geometry.bin_centres()
     low = high = 0.0

@@ -1,5 +1,6 @@
-"""Geometry of every member's embedding matrix: what the cosine figure and table show."""
+"""Geometry of every member's embedding matrix, and its mean over the seeds: what the cosine figure and table show."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,55 @@ from . import deck, reader
 from .failure import FILES, Failure
 from .geometry import Geometry, measure_matrix
 from .reader import Member
+from .seed_statistics import summarise
+from .variants import Variant
+
+AVERAGED = ("count", "zero_rows", "mean", "deviation", "epsilon", "relative", "effective_rank")
+
+
+@dataclass
+class Row:
+    """One set of rows of one variant: means over its seeds; `histogram` counts the pairs of all seeds together."""
+
+    variant: str
+    rows: str
+    seeds: int
+    count: float
+    zero_rows: float
+    mean: float
+    deviation: float
+    epsilon: float
+    relative: float
+    relative_sd: float
+    effective_rank: float
+    effective_rank_sd: float
+    width: int
+    centred: bool
+    histogram: np.ndarray | None
+
+    @property
+    def member(self) -> str:
+        """The same name, where every row is one training run."""
+        return self.variant
+
+
+def over_seeds(variants: list[Variant], measured: list[Geometry]) -> list[Row]:
+    """Rows by variant and set of rows, in the order of `variants`; variants of which nothing is measured are left out."""
+    found = []
+    for variant in variants:
+        names = {member.name for member in variant.members}
+        mine = [one for one in measured if one.member in names]
+        found += [_row(variant.name, [one for one in mine if one.rows == rows])
+                  for rows in dict.fromkeys(one.rows for one in mine)]
+    return found
+
+
+def _row(variant: str, seeds: list[Geometry]) -> Row:
+    spreads = {key: summarise([getattr(one, key) for one in seeds]) for key in AVERAGED}
+    counted = [one.histogram for one in seeds if one.histogram is not None]
+    return Row(variant=variant, rows=seeds[0].rows, seeds=len(seeds), **{key: spreads[key].mean for key in AVERAGED},
+               relative_sd=spreads["relative"].sd, effective_rank_sd=spreads["effective_rank"].sd, width=seeds[0].width,
+               centred=seeds[0].centred, histogram=sum(counted) if counted else None)
 
 
 def measure_members(members: list[Member], matrix: str, tokens: Path | None) -> tuple[list[Geometry], list[str]]:

@@ -1,23 +1,32 @@
 """The resolved decks that the executable stored: what the members share and in what they differ."""
 
+import json
+import re
+from pathlib import Path
+
 try:
     import tomllib
-except ModuleNotFoundError:  # Python before 3.11: decks are shown as text only
+except ModuleNotFoundError:  # Python before 3.11
     tomllib = None
-
-from pathlib import Path
 
 from .reader import Member
 
 
 def settings(member: Member) -> dict[str, object]:
     """`table.key` -> value of a member's resolved deck; empty if it cannot be parsed."""
+    text = str(member.attributes.get("deck", ""))
     if tomllib is None:
-        return {}
+        return dict(_lines(text))
     try:
-        return dict(_flat(tomllib.loads(str(member.attributes.get("deck", "")))))
+        return dict(_flat(tomllib.loads(text)))
     except tomllib.TOMLDecodeError:
         return {}
+
+
+def seed(member: Member) -> int | None:
+    """The seed of initial values and data order; None if the deck does not say."""
+    found = settings(member).get("seed")
+    return found if isinstance(found, int) else None
 
 
 def _flat(table: dict, prefix: str = ""):
@@ -26,6 +35,26 @@ def _flat(table: dict, prefix: str = ""):
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
+
+
+def _lines(text: str):
+    """(`table.key`, value) of a deck as the executable resolves it: a key to a line, a comment at most behind it."""
+    table = ""
+    for line in text.splitlines():
+        header = re.match(r"\s*\[([^\[\]]+)\]", line)
+        entry = re.match(r"""\s*([\w.-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|[^#"])*)""", line)
+        if header:
+            table = header[1].strip() + "."
+        elif entry:
+            yield table + entry[1], _value(entry[2].strip())
+
+
+def _value(text: str) -> object:
+    """TOML's strings, numbers, booleans and one-line arrays are JSON's; what is not stays text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
 
 
 def comments(member: Member) -> dict[str, str]:

@@ -2,41 +2,75 @@
 
 import math
 
-# key of comparison.Row -> (heading, definition)
-QUALITY = {
-    "member": ("member", "the sweep member: one training run under one input interface"),
-    "loss": ("validation loss", "mean negative log-likelihood of the last validation, nats per token"),
-    "perplexity": ("perplexity", "exp(validation loss): per token of this tokenizer"),
-    "difference_nats": ("difference", "d = validation loss minus the reference's, nats per token, at the last "
-                        "validation that both have made; negative is better than the reference"),
-    "change_of_reference": ("exp(d)-1", "perplexity change as a share of the reference's perplexity"),
-    "change_of_member": ("1-exp(-d)", "the same perplexity change as a share of the member's own perplexity"),
-    "bits_per_byte": ("bits/byte", "validation loss / (UTF-8 bytes per validation token) / ln 2"),
-    "tokens": ("training tokens", "tokens trained on when the last validation was made"),
+# key of a row -> (heading, definition)
+NAMES = {
+    "variant": ("variant", "one input interface (or other setting): the members whose decks differ only in their seed"),
+    "member": ("member", "one training run of the sweep"),
     "status": ("status", "finished; running or stopped means that training has not reached its last step"),
 }
+LOSS = {
+    "seeds": ("seeds", "number of training runs, one for each seed"),
+    "loss": ("loss", "mean negative log-likelihood of the validation targets, nats per token, at the last validation that "
+             "all seeds have made; over several seeds: their mean"),
+    "loss_sd": ("sd", "sample standard deviation of the loss over the seeds, nats per token (also the relative one of "
+                "perplexity)"),
+    "perplexity": ("perplexity", "exp(loss): per token of this tokenizer; over several seeds the geometric mean"),
+    "bits_per_byte": ("bits/byte", "loss / (UTF-8 bytes per validation token) / ln 2"),
+    "nats_per_byte": ("nats/byte", "loss / (UTF-8 bytes per validation token)"),
+    "word_perplexity": ("per word", "perplexity per word: exp(loss / (words per validation token)), whitespace-separated "
+                        "words"),
+    "tokens": ("tokens", "tokens trained on when this validation was made"),
+    "step": ("step", "training step of this validation"),
+    "targets": ("targets", "number of validation tokens that the loss is the mean over"),
+    "unigram_nats": ("unigram entropy", "cross-entropy of the validation ids under their training frequencies, nats per "
+                     "token"),
+}
+DIFFERENCE = {
+    "pairs": ("pairs", "seeds that the variant and the reference share: differences are taken seed by seed"),
+    "difference_nats": ("difference", "d = loss minus the reference's with the same seed, nats per token, at the last "
+                        "validation that both have made, mean over the pairs; negative is better than the reference"),
+    "difference_half": ("+- (95 %)", "half the width of the 95 % Student-t interval of d over the pairs, nats per token; "
+                        "N/A for one pair"),
+    "difference_sd": ("sd of d", "sample standard deviation of the paired differences, nats per token"),
+    "difference_low": ("d from", "lower end of that interval"),
+    "difference_high": ("d to", "upper end of that interval"),
+    "change_of_reference": ("exp(d)-1", "perplexity change as a share of the reference's perplexity"),
+    "change_of_reference_interval": ("exp(d)-1, 95 %", "the same at the ends of the 95 % interval of d"),
+    "change_of_member": ("1-exp(-d)", "the same perplexity change as a share of the variant's own perplexity"),
+    "change_of_member_interval": ("1-exp(-d), 95 %", "the same at the ends of the 95 % interval of d"),
+    "compared_at_tokens": ("compared at", "training tokens at which the difference was taken"),
+}
 COST = {
-    "member": QUALITY["member"],
     "trainable": ("trainable", "trainable parameters of the whole model, shared ones counted once"),
     "fixed": ("fixed", "stored parameters that are never trained"),
     "shared": ("shared", "parameters used in two places (a tied table), counted once in trainable"),
-    "input_trainable": ("input interface", "trainable parameters of the input interface alone"),
-    "tokens_per_second": ("tokens/s", "training speed: median over the logged steps, first step excluded"),
-    "gemm_share": ("share of GEMM rate", "FLOPs per token x tokens/s / matrix-product rate measured in the same process"),
+    "input_trainable": ("input", "trainable parameters of the input interface alone"),
+    "tokens_per_second": ("tokens/s", "training speed: median over the logged steps, first step excluded; over several "
+                          "seeds: their mean"),
+    "tokens_per_second_sd": ("sd of it", "sample standard deviation of tokens/s over the seeds"),
+    "gemm_share": ("of GEMM rate", "FLOPs per token x tokens/s / matrix-product rate measured in the same process"),
 }
-# Only in --csv and --markdown, where there is room.
-MORE = {
-    "step": ("step", "training step of the last validation"),
-    "targets": ("targets", "number of validation tokens that the loss is the mean over"),
-    "nats_per_byte": ("nats/byte", "validation loss / (UTF-8 bytes per validation token)"),
-    "word_perplexity": ("word perplexity", "exp(validation loss / (words per validation token)), whitespace-separated "
-                        "words"),
-    "unigram_nats": ("unigram entropy", "cross-entropy of the validation ids under their training frequencies, nats per "
-                     "token"),
-    "compared_at_tokens": ("compared at", "training tokens at which the difference was taken"),
+FREQUENCY = {
+    "bin": ("bin", "relative frequency f of the target's id in the training data: lower edge <= f < upper edge"),
+    "lower": ("from", "lower edge of the bin"),
+    "upper": ("to", "upper edge of the bin"),
+    "ids": ("ids", "vocabulary ids whose training frequency falls in the bin"),
+    "share": ("of targets", "share of all validation targets"),
+}
+EFFICIENCY = {
+    "level": ("level", "the target's last validation loss, nats per token; over several seeds: their mean"),
+    "reached_of": ("reached", "seeds whose curve reaches the target's last validation loss, of those paired with the "
+                   "target's; means are over these alone, so they flatter a variant that some seeds do not reach"),
+    "reached": ("reached", "seeds whose curve reaches the level"),
+    "tokens_needed": ("tokens needed", "training tokens at which the curve first reaches the level; never extrapolated"),
+    "tokens_needed_sd": ("sd of tokens", "sample standard deviation of the tokens needed, over the seeds"),
+    "ratio": ("ratio", "tokens at which the target's own curve first reaches the level / tokens needed: 2.1 is 2.1 times "
+              "fewer"),
+    "ratio_sd": ("sd of ratio", "sample standard deviation of the ratio over the seeds"),
+    "each": ("ratio of each seed", "the ratio seed by seed; before first validation: below the level "
+             "at its first validation"),
 }
 GEOMETRY = {
-    "member": QUALITY["member"],
     "rows": ("rows", "which rows of the matrix: all (zero rows dropped), or those seen in training; centred: mean row "
              "removed"),
     "count": ("number", "rows used"),
@@ -45,31 +79,48 @@ GEOMETRY = {
     "deviation": ("sigma", "standard deviation of these cosines"),
     "epsilon": ("epsilon", "mu + 2 sigma"),
     "relative": ("eps sqrt(D)/2", "epsilon against that of random directions, 2/sqrt(D): 1 is random-like"),
+    "relative_sd": ("sd of it", "sample standard deviation of eps sqrt(D)/2 over the seeds; the other columns are means "
+                    "over the seeds"),
     "effective_rank": ("effective rank", "exp of the entropy of the singular values, normalised to sum 1"),
+    "effective_rank_sd": ("sd of rank", "sample standard deviation of the effective rank over the seeds"),
 }
-ALL = {**GEOMETRY, **MORE, **COST, **QUALITY}
+ALL = {**NAMES, **GEOMETRY, **EFFICIENCY, **FREQUENCY, **COST, **DIFFERENCE, **LOSS}
+# Columns that say something only where there are several seeds.
+OVER_SEEDS = {"seeds", "loss_sd", "pairs", "difference_half", "difference_sd", "change_of_reference_interval",
+              "change_of_member_interval", "tokens_per_second_sd", "reached_of", "tokens_needed_sd", "ratio_sd", "each",
+              "relative_sd", "effective_rank_sd"}
 
 _COUNTS = {"step", "tokens", "targets", "compared_at_tokens", "trainable", "fixed", "shared", "input_trainable",
-           "count", "zero_rows", "tokens_per_second"}
-_PERCENT = {"change_of_reference": "+.2f", "change_of_member": "+.2f", "gemm_share": ".1f"}
-_DECIMALS = {"loss": ".4f", "unigram_nats": ".4f", "difference_nats": "+.4f", "perplexity": ".3f",
-             "word_perplexity": ".1f", "bits_per_byte": ".4f", "nats_per_byte": ".4f", "mean": "+.4f",
-             "deviation": ".4f", "epsilon": ".4f", "relative": ".2f", "effective_rank": ".1f"}
+           "count", "zero_rows", "tokens_per_second", "tokens_per_second_sd", "seeds", "pairs", "ids", "reached",
+           "tokens_needed", "tokens_needed_sd"}
+_PERCENT = {"change_of_reference": "+.2f", "change_of_member": "+.2f", "change_of_reference_interval": "+.2f",
+            "change_of_member_interval": "+.2f", "gemm_share": ".1f", "share": ".2f"}
+_DECIMALS = {"difference_nats": "+.4f", "difference_low": "+.4f", "difference_high": "+.4f", "perplexity": ".3f",
+             "word_perplexity": ".1f", "mean": "+.4f", "relative": ".2f", "relative_sd": ".2f", "effective_rank": ".1f",
+             "effective_rank_sd": ".1f", "ratio": ".2f", "ratio_sd": ".2f", "lower": "g", "upper": "g"}
 
 
 def shown(key: str, value: object) -> str:
-    """A value as tables print it; N/A for what is not available."""
+    """A value as tables print it, an interval (low, high) included; N/A for what is not available."""
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple):
+        low, high = (shown(key, end) for end in value)
+        return "N/A" if "N/A" in (low, high) else f"{low.removesuffix(' %')} to {high}"
     if not math.isfinite(value):
         return "infinite" if math.isinf(value) else "N/A"
     if key in _COUNTS:
         return f"{value:,.0f}"
     if key in _PERCENT:
         return f"{100.0 * value:{_PERCENT[key]}} %"
-    return f"{value:{_DECIMALS[key]}}"
+    return f"{value:{_DECIMALS.get(key, '.4f')}}"
+
+
+def chosen(keys: list[str], several: bool) -> list[str]:
+    """`keys`, without the columns over seeds where no variant has several."""
+    return [key for key in keys if several or key not in OVER_SEEDS]
 
 
 def definition_lines(keys) -> list[str]:
-    """`heading: definition` for each key."""
-    return [f"{ALL[key][0]}: {ALL[key][1]}" for key in keys]
+    """`heading: definition` for each key, each once."""
+    return [f"{ALL[key][0]}: {ALL[key][1]}" for key in dict.fromkeys(keys)]

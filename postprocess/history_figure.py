@@ -1,4 +1,4 @@
-"""Loss against training tokens: all members above, their difference to the reference below."""
+"""Loss against training tokens: all variants above, their difference to the reference below."""
 
 import math
 
@@ -6,70 +6,95 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from . import comparison, style
-from .reader import Member, Run
+from . import comparison, curves, style
+from .seed_statistics import Spread, summarise
+from .variants import Variant, several_seeds
 
 EARLY = 0.03  # the share of training whose loss may lie above the frame
+BAND = 0.18  # opacity
+MOST_BANDS = 3  # more bands than these cannot be told apart: bars at the end of the curves instead
 
 
-def draw(run: Run, reference: Member | None) -> Figure:
-    """The figure; the lower panel is left out where there is nothing to take a difference against."""
-    members = comparison.ordered(run, reference)
-    scale, label = style.token_scale(_most_tokens(members))
-    compared = [member for member in members if reference is not None and member is not reference
-                and comparison.difference_curve(member, reference)[0].size]
+def draw(variants: list[Variant], reference: Variant | None) -> Figure:
+    """The figure of `variants` in this order; the lower panel is left out where there is nothing to take a difference to."""
+    scale, label = style.token_scale(_most_tokens(variants))
+    compared = {variant.name: curves.differences(variant, reference) for variant in variants if variant is not reference}
+    compared = {name: (tokens, summarise(values)) for name, (tokens, values) in compared.items() if tokens.size}
     rows = 2 if compared else 1
-    more = 0.2 * max(0, len(members) - 5)  # room for longer lists of names, in inches
+    more = 0.2 * max(0, len(variants) - 5)  # room for longer lists of names, in inches
     figure, axes = style.pyplot.subplots(rows, 1, sharex=True, squeeze=False,
                                          figsize=(7.2, (6.6 if compared else 4.4) + rows * more),
                                          gridspec_kw={"height_ratios": (3.0, 2.0 + more)[:rows]})
-    _draw_losses(axes[0, 0], members, comparison.unigram_entropy(run), scale)
+    _draw_losses(axes[0, 0], variants, scale)
     if compared:
-        _draw_differences(axes[1, 0], members, compared, reference, scale)
+        _draw_differences(axes[1, 0], variants, compared, reference, scale)
     axes[-1, 0].set_xlabel(label)
     return figure
 
 
-def _most_tokens(members: list[Member]) -> float:
-    return max((float(values[-1]) for member in members
+def _most_tokens(variants: list[Variant]) -> float:
+    return max((float(values[-1]) for variant in variants for member in variant.members
                 for values in (member.column("tokens"), member.validation_column("tokens")) if values.size), default=0.0)
 
 
-def _draw_losses(axes: Axes, members: list[Member], unigram: float, scale: float) -> None:
-    handles, windows = [], set()
-    for index, member in enumerate(members):
+def _draw_losses(axes: Axes, variants: list[Variant], scale: float) -> None:
+    handles, windows, unigram = [], {1}, comparison.unigram_entropy(variants)
+    for index, variant in enumerate(variants):
         look = style.look(index)
-        values, window = running_mean(member.column("train_loss"))
-        axes.plot(member.column("tokens") / scale, values, color=look.colour, linewidth=0.7, alpha=0.55)
-        windows.add(window)
-        loss = member.validation_column("loss")
-        axes.plot(member.validation_column("tokens") / scale, loss, color=look.colour, linewidth=1.8,
-                  marker=look.marker, markersize=5, markevery=max(1, loss.size // 12))
-        final = f"{loss[-1]:.3f}" if loss.size else "no validation yet"
-        unfinished = "" if member.finished else f" ({member.text('status')})"
-        handles.append(Line2D([], [], color=look.colour, linewidth=1.8, marker=look.marker, markersize=5,
-                              label=f"{member.name}  {final}{unfinished}"))
-    over = f", mean of {'/'.join(map(str, sorted(windows)))} logged steps" if max(windows) > 1 else ""
-    handles.append(Line2D([], [], color=style.REFERENCE_GREY, linewidth=0.7, label=f"thin: training loss{over}"))
-    low, high = _loss_limits(members, unigram)
+        tokens, losses = curves.training(variant.members)
+        if tokens.size:
+            values, window = running_mean(losses.mean(axis=0))
+            axes.plot(tokens / scale, values, color=look.colour, linewidth=0.7, alpha=0.55)
+            windows.add(window)
+        handles.append(_draw_validation(axes, variant, look, scale))
+    several = several_seeds(variants)
+    over = f", mean of {'/'.join(map(str, sorted(windows - {1})))} logged steps" if max(windows) > 1 else ""
+    if several:
+        handles.append(Patch(facecolor=style.REFERENCE_GREY, alpha=2 * BAND, label="band: +- sd over seeds"))
+    low, high = _loss_limits(variants, unigram)
     axes.set_ylim(low, high)
     if math.isfinite(unigram):
         axes.axhline(unigram, color=style.REFERENCE_GREY, linewidth=1.2, linestyle=(0, (5, 3)))
         handles.append(Line2D([], [], color=style.REFERENCE_GREY, linewidth=1.2, linestyle=(0, (5, 3)),
-                              label=f"unigram entropy of the validation text  {unigram:.3f}"))
+                              label=f"unigram entropy of the text  {unigram:.3f}"))
     axes.set_ylabel("loss (nats per token)")
     # Beside the curves, never on them.
-    legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2,
-                         title="validation loss (thick), last value", ncol=2, columnspacing=1.5)
+    title = ("validation loss (thick), " + ("mean over seeds, last value +- sd" if several else "last value")
+             + f"\ntraining loss (thin){over}")
+    legend = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.1, 1.0), borderaxespad=0.2, title=title,
+                         ncol=2, columnspacing=1.2, handlelength=2.8, title_fontsize=9)
     legend._legend_box.align = "left"
 
 
-def _loss_limits(members: list[Member], unigram: float) -> tuple[float, float]:
+def _draw_validation(axes: Axes, variant: Variant, look: style.Look, scale: float) -> Line2D:
+    """Mean over seeds and its band; returns the entry of the legend."""
+    tokens, losses = curves.common(variant.members)
+    loss = summarise(losses)
+    label = f"{variant.name}  no validation yet"
+    if tokens.size:
+        _plot(axes, tokens / scale, loss.mean, look)
+        label = f"{variant.name}  {loss.mean[-1]:.3f}"
+    if tokens.size and loss.n > 1:
+        axes.fill_between(tokens / scale, loss.mean - loss.sd, loss.mean + loss.sd, color=look.colour, alpha=BAND,
+                          linewidth=0)
+        label += f" +- {loss.sd[-1]:.3f}"
+    unfinished = "" if variant.status == "finished" else f" ({variant.status})"
+    return Line2D([], [], color=look.colour, linewidth=1.6, marker=look.marker, markersize=5, linestyle=look.dashes,
+                  label=label + unfinished)
+
+
+def _plot(axes: Axes, x: np.ndarray, y: np.ndarray, look: style.Look) -> None:
+    axes.plot(x, y, color=look.colour, linewidth=1.6, linestyle=look.dashes, marker=look.marker, markersize=5,
+              markevery=max(1, x.size // 12))
+
+
+def _loss_limits(variants: list[Variant], unigram: float) -> tuple[float, float]:
     """Limits that show every validation after the start and the unigram line; the first steps may leave the frame."""
-    start = EARLY * _most_tokens(members)
+    start = EARLY * _most_tokens(variants)
     shown = [unigram] if math.isfinite(unigram) else []
-    for member in members:
+    for member in (member for variant in variants for member in variant.members):
         for tokens, loss in ((member.column("tokens"), running_mean(member.column("train_loss"))[0]),
                              (member.validation_column("tokens"), member.validation_column("loss"))):
             late = loss[(tokens > start) & np.isfinite(loss)]
@@ -80,31 +105,37 @@ def _loss_limits(members: list[Member], unigram: float) -> tuple[float, float]:
     return min(shown) - margin, max(shown) + margin
 
 
-def _draw_differences(axes: Axes, members: list[Member], compared: list[Member], reference: Member, scale: float) -> None:
-    axes.axhline(0.0, color=style.look(members.index(reference)).colour, linewidth=1.2)
-    ends = []
-    for member in compared:
-        look = style.look(members.index(member))
-        tokens, difference = comparison.difference_curve(member, reference)
-        axes.plot(tokens / scale, difference, color=look.colour, linewidth=1.6, marker=look.marker, markersize=5,
-                  markevery=max(1, tokens.size // 12))
-        ends.append((tokens[-1] / scale, float(difference[-1]), look.colour, member.name))
-    axes.set_ylabel(f"validation loss\nminus {reference.name}'s (nats)")
-    low, high = _difference_limits(compared, reference, scale)
-    axes.set_ylim(low, high)
-    label_ends(axes, ends + [(axes.get_xlim()[1], 0.0, style.look(members.index(reference)).colour, reference.name)])
+def _draw_differences(axes: Axes, variants: list[Variant], compared: dict[str, tuple[np.ndarray, Spread]],
+                      reference: Variant, scale: float) -> None:
+    names = [variant.name for variant in variants]
+    axes.axhline(0.0, color=style.look(names.index(reference.name)).colour, linewidth=1.2)
+    ends, several = [], [name for name, (_, spread) in compared.items() if spread.n > 1]
+    for name, (tokens, spread) in compared.items():
+        look, end = style.look(names.index(name)), tokens[-1] / scale
+        _plot(axes, tokens / scale, spread.mean, look)
+        if name in several and len(several) <= MOST_BANDS:
+            axes.fill_between(tokens / scale, spread.low, spread.high, color=look.colour, alpha=BAND, linewidth=0)
+        elif name in several:
+            end += 0.018 * (several.index(name) + 1) * _most_tokens(variants) / scale
+            axes.errorbar(end, spread.mean[-1], yerr=spread.half[-1], color=look.colour, capsize=2, linewidth=1.2)
+        ends.append((end, float(spread.mean[-1]), look.colour, name))
+    interval = f"\n{'band' if len(several) <= MOST_BANDS else 'bars at the end'}: 95 % interval" if several else ""
+    axes.set_ylabel(f"validation loss\nminus {reference.name}'s (nats){interval}")
+    axes.set_ylim(*_difference_limits(compared, EARLY * _most_tokens(variants)))
+    label_ends(axes, ends + [(axes.get_xlim()[1], 0.0, style.look(names.index(reference.name)).colour, reference.name)])
 
 
-def _difference_limits(compared: list[Member], reference: Member, scale: float) -> tuple[float, float]:
-    """Limits set by the differences after the start, with zero always inside."""
-    start = 2.0 * EARLY * _most_tokens(compared + [reference])
-    shown = [0.0]
-    for member in compared:
-        tokens, difference = comparison.difference_curve(member, reference)
-        late = difference[tokens > start] if np.any(tokens > start) else difference
-        shown += [float(value) for value in late if math.isfinite(value)]
-    margin = 0.1 * (max(shown) - min(shown)) or 0.01
-    return min(shown) - margin, max(shown) + margin
+def _difference_limits(compared: dict[str, tuple[np.ndarray, Spread]], start: float) -> tuple[float, float]:
+    """Limits set by the differences after the start, with zero always inside; wide intervals may leave the frame."""
+    shown, ends = [0.0], []
+    for tokens, spread in compared.values():
+        late = tokens > 2.0 * start if np.any(tokens > 2.0 * start) else tokens == tokens
+        shown += [float(value) for value in spread.mean[late] if math.isfinite(value)]
+        ends += [float(value) for edge in (spread.low, spread.high) for value in edge[late] if math.isfinite(value)]
+    low, high = min(shown), max(shown)
+    margin = 0.1 * (high - low) or 0.01
+    reach = 0.5 * (high - low)
+    return max(min([low, *ends]), low - reach) - margin, min(max([high, *ends]), high + reach) + margin
 
 
 def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
@@ -123,7 +154,4 @@ def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
 def running_mean(values: np.ndarray) -> tuple[np.ndarray, int]:
     """(mean over a window centred on each value, shorter at the ends; the window: 2 % of the values, odd, 1 .. 51)."""
     half = min(values.size // 100, 25)
-    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
-    at = np.arange(values.size)
-    reach = np.minimum(half, np.minimum(at, values.size - 1 - at))
-    return (sums[at + reach + 1] - sums[at - reach]) / (2 * reach + 1), 2 * half + 1
+    return curves.running_mean(values, half), 2 * half + 1

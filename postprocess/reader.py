@@ -4,7 +4,11 @@ A run is a folder runs/<name>/: either one history.h5 directly in it, or one fol
 history.h5 and, once written, embedding.h5. Files are opened read-only and without locks, so that a run in progress is
 never disturbed and file systems without flock work.
 
-Shapes: V vocabulary, D model width, N logged steps, M validations. Losses are in nats per token.
+evaluation.h5 holds the one validation of a checkpoint, made by the job "evaluate"; it is read as a member whose only
+validation is that one.
+
+Shapes: V vocabulary, D model width, N logged steps, M validations, B bins of token frequency. Losses are in nats per
+token.
 """
 
 import math
@@ -16,7 +20,8 @@ import numpy as np
 
 from .failure import FILES, Failure
 
-NEWEST_VERSION = {"lexikos-history": 2, "lexikos-embedding": 1, "lexikos-tokens": 1}
+NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1}
+HISTORY, EVALUATION = "history.h5", "evaluation.h5"
 
 
 @dataclass
@@ -30,13 +35,15 @@ class Column:
 
 @dataclass
 class Member:
-    """One training run: the attributes of its history.h5 and its columns, by name."""
+    """One training run: the attributes of its history.h5 (or evaluation.h5) and its columns, by name."""
 
     name: str
     folder: Path
+    path: Path
     attributes: dict[str, object]
     history: dict[str, Column]
     validation: dict[str, Column]
+    frequency: dict[str, Column]
 
     def text(self, name: str) -> str:
         """A string attribute, or "unknown" if it is absent or empty."""
@@ -61,6 +68,10 @@ class Member:
         """Values [M] of a validation column; empty if there is none yet."""
         return self.validation[name].values if name in self.validation else np.empty(0)
 
+    def frequency_column(self, name: str) -> np.ndarray:
+        """Values [B for each validation, in turn] of a frequency column; empty before version 2 of history.h5."""
+        return self.frequency[name].values if name in self.frequency else np.empty(0)
+
 
 @dataclass
 class Run:
@@ -76,24 +87,43 @@ class Run:
 
 def read_run(folder: Path) -> Run:
     """Every member of the run in `folder`. Folders without a history.h5 (not started) are passed over."""
-    if not folder.is_dir():
-        raise Failure(FILES, f"{folder}: no such run folder")
-    if (folder / "history.h5").is_file():
-        return Run(folder, [read_member(folder)])
-    folders = sorted(path.parent for path in folder.glob("*/history.h5"))
+    folders = _member_folders(folder, HISTORY)
     if not folders:
-        raise Failure(FILES, f"{folder}: no history.h5 in it or in a folder of it; has the run started?")
+        raise Failure(FILES, f"{folder}: no {HISTORY} in it or in a folder of it; has the run started?")
     return Run(folder, [read_member(path) for path in folders])
 
 
-def read_member(folder: Path) -> Member:
-    """Attributes and columns of one history.h5."""
-    path = folder / "history.h5"
-    with _open(path, "lexikos-history") as file:
-        attributes = {name: _plain(value) for name, value in file.attrs.items()}
-        history, validation = _columns(file, "history"), _columns(file, "validation")
-    name = str(attributes.get("member") or "") or folder.resolve().name
-    return Member(name, folder, attributes, history, validation)
+def read_evaluations(folder: Path) -> tuple[Run, list[str]]:
+    """(the run's members that have an evaluation.h5, as that file has them; names of the folders that have none)."""
+    folders = _member_folders(folder, EVALUATION)
+    if not folders:
+        raise Failure(FILES, f"{folder}: no {EVALUATION} in any member; the job \"evaluate\" writes it")
+    missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
+    return Run(folder, [read_member(path, EVALUATION) for path in folders]), missing
+
+
+def what_was_evaluated(run: Run) -> dict[str, list[str]]:
+    """What evaluation.h5 says it holds -> names of the members that say so."""
+    found: dict[str, list[str]] = {}
+    for member in run.members:
+        found.setdefault(f"{member.text('checkpoint')}; {member.text('definition')}", []).append(member.name)
+    return found
+
+
+def _member_folders(folder: Path, name: str) -> list[Path]:
+    """The folders with a file `name`: the run's own, or those of its members."""
+    if not folder.is_dir():
+        raise Failure(FILES, f"{folder}: no such run folder")
+    return [folder] if (folder / name).is_file() else sorted(path.parent for path in folder.glob(f"*/{name}"))
+
+
+def read_member(folder: Path, name: str = HISTORY) -> Member:
+    """Attributes and columns of one history.h5 or evaluation.h5."""
+    path = folder / name
+    with _open(path, f"lexikos-{path.stem}") as file:
+        attributes = {key: _plain(value) for key, value in file.attrs.items()}
+        groups = [_columns(file, group) for group in ("history", "validation", "frequency")]
+    return Member(str(attributes.get("member") or "") or folder.resolve().name, folder, path, attributes, *groups)
 
 
 def read_embedding(member: Member) -> dict[str, np.ndarray] | None:

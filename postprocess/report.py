@@ -1,57 +1,43 @@
 """The report: one HTML page that needs nothing else, with pictures inside it, readable offline and on a phone."""
 
-import base64
-import html
 import math
 import shlex
 from pathlib import Path
 
-from . import comparison, cosine_figure, cosine_table, deck, definitions, history_figure, style
-from .definitions import ALL, shown
+from . import (columns, comparison, cosine_figure, cosine_table, deck, definitions, efficiency, frequency, frequency_figure,
+               history_figure, page, perplexity_figure)
+from .page import text
 from .reader import Member, Run
+from .variants import DEFAULT_REFERENCE, Variant, ordered, several_seeds, singles, unpaired
 
 FACTS = {"device": "device", "ranks": "MPI ranks", "threads": "threads per rank", "blas": "matrix products",
-         "precision": "precision", "gemm_gflops": "measured matrix-product rate (GFLOP/s)", "code_version": "code version"}
-
-STYLE = """
-body { margin: 0 auto; padding: 1rem; max-width: 58rem; background: #fff; color: #1b1b1b;
-       font: 16px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.5rem 0; } h2 { font-size: 1.2rem; margin: 2rem 0 0.5rem; }
-img { width: 100%; min-width: 34rem; height: auto; } figure { margin: 0; }
-figcaption, dl, .note { font-size: 0.9rem; color: #444; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.9rem; }
-th, td { padding: 0.3rem 0.6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #ddd; }
-th { border-bottom: 2px solid #999; vertical-align: bottom; } th.text, td.text { text-align: left; }
-th:first-child, td:first-child { position: sticky; left: 0; background: #fff; padding-left: 0; }
-code, pre { font: 0.85rem/1.4 ui-monospace, "DejaVu Sans Mono", monospace; background: #f4f4f2; }
-pre { padding: 0.6rem; overflow-x: auto; } code { padding: 0 0.2rem; overflow-wrap: anywhere; }
-dt { font-weight: 600; } dd { margin: 0 0 0.3rem 1rem; } summary { cursor: pointer; }
-.warning { border-left: 4px solid #d55e00; padding: 0.3rem 0.8rem; background: #fdf3ec; }
-"""
+         "precision": "precision", "gemm_gflops": "matrix-product rate (GFLOP/s)", "code_version": "code version"}
+MANY = 6  # a table of more members than this is folded
 
 
-def build(run: Run, reference: Member | None, tokens: Path | None) -> str:
+def build(run: Run, variants: list[Variant], reference: Variant | None, tokens: Path | None) -> str:
     """The whole page as text."""
-    members = comparison.ordered(run, reference)
-    rows = comparison.compare(run, reference)
+    variants = ordered(variants, reference)
+    members = [member for variant in variants for member in variant.members]
+    rows = comparison.compare(variants, reference)
     problem = deck.comments(members[0]).get("problem", "")
     title = f"Lexikos: {run.name}"
-    sections = [
-        f"<h1>{_text(title)}</h1>", f"<p>{_text(problem)}</p>" if problem else "", _unfinished(members),
-        _best(rows), _compared(members), _loss_section(run, reference), _table_section(run, rows, reference),
-        _unigram_section(rows), _cosine_section(run, members, tokens), _facts_section(members), _deck_section(members),
-    ]
-    return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_text(title)}</title>\n'
-            f"<style>{STYLE}</style>\n</head>\n<body>\n" + "\n".join(filter(None, sections)) + "\n</body>\n</html>\n")
+    return page.document(title, [
+        f"<h1>{text(title)}</h1>", f"<p>{text(problem)}</p>" if problem else "", _unfinished(members), _best(rows),
+        _compared(variants), _loss_section(run, variants, reference),
+        _validation_section(run, variants, rows, reference), _cost_section(run, variants, rows, reference),
+        _unigram_section(rows), _frequency_section(run, variants, reference),
+        _efficiency_section(run, variants, reference), _cosine_section(run, variants, tokens), _facts_section(members),
+        _deck_section(variants)])
 
 
 def _unfinished(members: list[Member]) -> str:
     late = [f"{member.name} ({member.text('status')})" for member in members if not member.finished]
     if not late:
         return ""
-    return (f'<p class="warning">Unfinished: {_text(", ".join(late))}. Numbers of an unfinished member are those of '
-            "its last validation so far; differences are taken at the last validation that both members have made.</p>")
+    return (f'<p class="warning">Unfinished: {text(", ".join(late))}. Numbers of an unfinished member are those of its last '
+            "validation so far; means and differences are taken at the last validation that all members concerned have "
+            "made.</p>")
 
 
 def _best(rows: list[comparison.Row]) -> str:
@@ -60,81 +46,170 @@ def _best(rows: list[comparison.Row]) -> str:
     if not known:
         return "<p>No validation has been made yet.</p>"
     best = min(known, key=lambda row: row.loss)
-    text = (f"Lowest validation loss: {best.member}, {best.loss:.4f} nats per token "
-            f"(perplexity {best.perplexity:.2f} per token).")
+    over = f", mean of {best.seeds} seeds, standard deviation {best.loss_sd:.4f}" if math.isfinite(best.loss_sd) else ""
+    words = (f"Lowest validation loss: {best.variant}, {best.loss:.4f} nats per token{over} "
+             f"(perplexity {best.perplexity:.2f} per token).")
     if len({row.tokens for row in known}) > 1:
-        text += " The members have not trained on the same number of tokens."
-    if len(rows) > 1:
-        text += " Each member is one training run; how much a result changes from seed to seed is not part of this page."
-    return f"<p>{_text(text)}</p>"
+        words += " The variants have not trained on the same number of tokens."
+    once = [row.variant for row in rows if row.seeds == 1]
+    if len(once) == len(rows) > 1:
+        words += " Each member is one training run; how much a result changes from seed to seed is not part of this page."
+    elif once and len(rows) > 1:
+        words += f" One training run only, so without a spread over seeds: {', '.join(once)}."
+    return f"<p>{text(words)}</p>"
 
 
-def _compared(members: list[Member]) -> str:
-    """What differs between the members' decks, and what they share."""
-    differing, shared = deck.differing(members), deck.shared(members)
-    parts = ["<h2>What was compared</h2>", f"<p>{len(members)} member{'s' * (len(members) != 1)}: "
-             f"{_text(', '.join(member.name for member in members))}.</p>"]
+def _compared(variants: list[Variant]) -> str:
+    """What differs between the variants' decks, their seeds, and what they share."""
+    firsts = [variant.members[0] for variant in variants]
+    count = sum(len(variant.members) for variant in variants)
+    several = several_seeds(variants)
+    words = f"{count} member{'s' * (count != 1)}" + (f" in {len(variants)} variants" if several else "")
+    parts = ["<h2>What was compared</h2>", f"<p>{words}: {text(', '.join(variant.name for variant in variants))}.</p>"]
+    differing = {key: values for key, values in deck.differing(firsts).items() if key not in ("seed", "output.directory")}
+    if several:
+        differing["seeds"] = [", ".join(_value(seed) for seed in variant.by_seed()) for variant in variants]
     if differing:
-        head = ["member"] + list(differing)
-        body = [[member.name] + [_value(values[i]) for values in differing.values()] for i, member in enumerate(members)]
-        parts += ["<p>Their decks differ in:</p>", _table(head, body, [True] * len(head))]
+        head = ["variant"] + list(differing)
+        body = [[variant.name] + [_value(values[i]) for values in differing.values()] for i, variant in enumerate(variants)]
+        parts += ["<p>Their decks differ in:</p>", page.table(head, body, [True] * len(head))]
+    shared = deck.shared([member for variant in variants for member in variant.members])
     if shared:
         lines = "\n".join(f"{key} = {_value(value)}" for key, value in shared.items())
-        parts.append(f"<details><summary>Settings that all members share ({len(shared)})</summary>"
-                     f"<pre>{_text(lines)}</pre></details>")
+        parts.append(page.folded(f"Settings that all members share ({len(shared)})", f"<pre>{text(lines)}</pre>"))
     return "\n".join(parts)
 
 
-def _loss_section(run: Run, reference: Member | None) -> str:
-    picture = _picture(history_figure.draw(run, reference), "Loss against training tokens for every member")
+def _loss_section(run: Run, variants: list[Variant], reference: Variant | None) -> str:
     caption = ("Validation loss (thick, with markers) and training loss (thin) against training tokens. The first steps may "
                "lie above the frame. Dashed: cross-entropy of the validation text under the training part's token "
                "frequencies; a model below it has learnt more than how often each token occurs.")
+    if several_seeds(variants):
+        caption += " Curves are means over the seeds; a band is one sample standard deviation to either side."
     if reference is not None:
         caption += f" Lower panel: validation loss minus that of {reference.name}; below zero is better."
-    return "<h2>Loss</h2>\n" + _figure(picture, caption, _command("history", run, reference, "-o history.png"))
+    if reference is not None and several_seeds(variants):
+        caption += (" Differences are taken seed by seed; their 95 % Student-t intervals are drawn as bands, or as bars at "
+                    "the end where bands would hide one another, and may leave the frame.")
+    return "<h2>Loss</h2>\n" + page.figure(history_figure.draw(variants, reference), "Loss against training tokens", caption,
+                                           _command("history", run, reference, "-o history.png"))
 
 
-def _table_section(run: Run, rows: list[comparison.Row], reference: Member | None) -> str:
-    quality, cost = list(definitions.QUALITY), list(definitions.COST)
+def _validation_section(run: Run, variants: list[Variant], rows: list[comparison.Row], reference: Variant | None) -> str:
+    several = several_seeds(variants)
+    quality = definitions.chosen(["variant", "seeds", "loss", "loss_sd", "perplexity", "bits_per_byte", "word_perplexity",
+                                  "tokens", "status"], several)
+    change = definitions.chosen([key for block in columns.PERPLEXITY[1:] for key in block if key != "tokens"], several)
+    change = list(dict.fromkeys(change))
     targets = sorted({f"{row.targets:,.0f}" for row in rows if math.isfinite(row.targets)})
     over = f" over {' or '.join(targets)} validation targets" if targets else ""
-    against = f"Reference: {reference.name}." if reference else "No reference member, so no differences."
+    against = f"Reference: {reference.name}." if reference else "No reference, so no differences."
     moved = [row for row in rows if math.isfinite(row.compared_at_tokens) and row.compared_at_tokens != row.tokens]
-    notes = "".join(f" {row.member} is compared at {row.compared_at_tokens:,.0f} training tokens, not at its last "
+    notes = "".join(f" {row.variant} is compared at {row.compared_at_tokens:,.0f} training tokens, not at its last "
                     "validation." for row in moved)
-    return (f"<h2>Validation</h2>\n<p>Losses are means{over}; perplexity is per token. {_text(against + notes)}</p>\n"
-            + _rows(rows, quality) + "\n<h2>Size and speed</h2>\n" + _rows(rows, cost)
-            + f'\n<p class="note">{_command("table", run, reference, "--csv")} prints every number in full.</p>\n'
-            + _definitions({**definitions.QUALITY, **definitions.COST}))
+    parts = [f"<h2>Validation</h2>\n<p>Losses are means{over}; perplexity is per token. {text(against + notes)}</p>",
+             page.rows_table(rows, quality), page.listed(unpaired(variants, reference))]
+    if reference and len(variants) > 1:
+        parts += ["<h3>Differences to the reference</h3>", _difference_figure(run, variants, rows, reference, several),
+                  page.rows_table(rows, change)]
+    parts.append(page.definitions(quality + change))
+    return "\n".join(parts)
+
+
+def _difference_figure(run: Run, variants: list[Variant], rows: list[comparison.Row], reference: Variant,
+                       several: bool) -> str:
+    if not several:  # the loss figure shows as much
+        return page.note(f"{_command('perplexity', run, reference, '--csv')} prints every number in full.")
+    caption = (f"Difference of the validation loss to {reference.name}'s, seed by seed (small dots), its mean and 95 % "
+               "Student-t interval.")
+    return page.figure(perplexity_figure.draw(variants, rows, reference), "Differences with intervals", caption,
+                       _command("perplexity", run, reference, "-o differences.png"))
+
+
+def _cost_section(run: Run, variants: list[Variant], rows: list[comparison.Row], reference: Variant | None) -> str:
+    several = several_seeds(variants)
+    keys = definitions.chosen(columns.flat(columns.TABLE[2:]), several)
+    parts = ["<h2>Size and speed</h2>", page.rows_table(rows, keys),
+             page.note(f"{_command('table', run, reference, '--csv')} prints every number in full."), page.definitions(keys)]
+    if several:
+        every = comparison.compare(singles(variants), reference)
+        shown = definitions.chosen(columns.of_members(columns.flat(columns.TABLE)), False)
+        parts.append(page.folded(f"Each of the {len(every)} members", page.rows_table(every, shown)))
+    return "\n".join(parts)
 
 
 def _unigram_section(rows: list[comparison.Row]) -> str:
-    items = "".join(f"<li>{_text(line)}</li>" for line in comparison.statements(rows))
-    return f"<h2>More than token frequencies?</h2>\n<ul>{items}</ul>"
+    return f"<h2>More than token frequencies?</h2>\n{page.listed(comparison.statements(rows))}"
 
 
-def _cosine_section(run: Run, members: list[Member], tokens: Path | None) -> str:
+def _frequency_section(run: Run, variants: list[Variant], reference: Variant | None) -> str:
+    head = "<h2>Loss by token frequency</h2>\n"
+    found = frequency.analyse(variants, reference)
+    if found is None:
+        return head + "<p>No frequency data yet at a validation that all members have made.</p>"
+    caption = ("Validation loss of the targets whose id has the relative frequency below the axis in the training data. "
+               f"At {found.tokens:,} training tokens.")
+    if several_seeds(variants):
+        caption += (" Mean and sample standard deviation over the seeds; lower panel: paired differences with 95 % "
+                    "Student-t intervals, which may leave the frame.")
+    keys = definitions.chosen(["bin", *columns.FREQUENCY], several_seeds(variants))
+    bins = page.table(["bin", "ids", "targets", "of targets"],
+                      [[row.bin, f"{row.ids:,}", f"{row.targets:,}", f"{100.0 * row.share:.2f} %"]
+                       for row in found.of(found.variants[0])], [True, False, False, False])
+    return (head + page.figure(frequency_figure.draw(found), "Loss by token frequency", caption,
+                               _command("frequency", run, reference, "-o frequency.png"))
+            + bins + page.listed(frequency.remarks(found)) + page.folded("Bin by bin", page.rows_table(found.rows, keys))
+            + page.definitions(keys + ["ids", "targets", "share"]))
+
+
+def _efficiency_section(run: Run, variants: list[Variant], target: Variant | None) -> str:
+    if target is None or len(variants) < 2:
+        return ""
+    rows = efficiency.analyse(variants, target)
+    keys = definitions.chosen(columns.flat(columns.EFFICIENCY), several_seeds(variants))
+    command = _command("efficiency", run, None, f"--target {shlex.quote(target.name)}")
+    return (f"<h2>Training tokens to reach {text(target.name)}'s final loss</h2>\n" + page.rows_table(rows, keys)
+            + page.listed(efficiency.remarks(rows, target)) + page.note(f"{text(efficiency.METHOD)} {command} prints it.")
+            + page.definitions(keys))
+
+
+def _cosine_section(run: Run, variants: list[Variant], tokens: Path | None) -> str:
+    members = [member for variant in variants for member in variant.members]
     measured, missing = cosine_table.measure_members(members, "input", tokens)
-    parts = ["<h2>Geometry of the input embedding</h2>"]
+    parts, several = ["<h2>Geometry of the input embedding</h2>"], several_seeds(variants)
     if measured:
-        names = [member.name for member in members]
-        picture = _picture(cosine_figure.draw(names, measured, "input"), "Histograms of cosines for every member")
+        rows = cosine_table.over_seeds(variants, measured)
         caption = ("Cosines of all pairs of rows of the input matrix. Filled: rows as they are; dashed: after removing the "
                    "mean row; dotted: random directions in the same width.")
+        caption += " The pairs of all seeds are counted together." if several else ""
         extra = "-o cosine.png" + (f" --tokens {shlex.quote(str(tokens))}" if tokens else "")
-        parts += [_figure(picture, caption, _command("cosine", run, None, extra)),
-                  _rows(measured, list(definitions.GEOMETRY)), _definitions(definitions.GEOMETRY)]
+        keys = definitions.chosen(columns.flat(columns.GEOMETRY), several)
+        drawn = cosine_figure.draw([variant.name for variant in variants], rows, "input")
+        parts += [page.figure(drawn, "Histograms of cosines", caption, _command("cosine", run, None, extra)),
+                  page.rows_table(rows, keys), page.definitions(keys)]
+        if several:
+            every = cosine_table.over_seeds(singles(variants), measured)
+            shown = definitions.chosen(columns.of_members(columns.flat(columns.GEOMETRY)), False)
+            parts.append(page.folded(f"Each of the {len(members)} members", page.rows_table(every, shown)))
     if missing:
-        parts.append(f"<p>No embedding file yet: {_text(', '.join(missing))}.</p>")
+        parts.append(f"<p>No embedding file yet: {text(', '.join(missing))}.</p>")
     return "\n".join(parts)
 
 
 def _facts_section(members: list[Member]) -> str:
-    body = [[label] + [_fact(member, key) for member in members] for key, label in FACTS.items()]
-    body.append(["training time (s)"] + [_seconds(member) for member in members])
-    return "<h2>How it was run</h2>\n" + _table([""] + [member.name for member in members], body,
-                                               [True] * (len(members) + 1))
+    """Facts that all members share in one table, one row each; the others with one row per member."""
+    facts = {label: [_fact(member, key) for member in members] for key, label in FACTS.items()}
+    facts["training time (s)"] = [_seconds(member) for member in members]
+    shared = [[label, values[0]] for label, values in facts.items() if len(set(values)) == 1]
+    other = {label: values for label, values in facts.items() if len(set(values)) > 1}
+    parts = ["<h2>How it was run</h2>"]
+    if shared:
+        parts.append(page.table(["", "every member" if len(members) > 1 else members[0].name], shared, [True, True]))
+    if other:
+        body = [[member.name] + [values[i] for values in other.values()] for i, member in enumerate(members)]
+        listing = page.table(["member", *other], body, [True] * (1 + len(other)))
+        parts.append(page.folded(f"What differs between the {len(members)} members", listing, len(members) > MANY))
+    return "\n".join(parts)
 
 
 def _fact(member: Member, key: str) -> str:
@@ -148,55 +223,24 @@ def _seconds(member: Member) -> str:
     return f"{seconds[-1]:,.1f}" if seconds.size else "N/A"
 
 
-def _deck_section(members: list[Member]) -> str:
-    decks = "\n".join(f"<details><summary>Resolved deck of {_text(member.name)}</summary>"
-                      f"<pre>{_text(member.text('deck'))}</pre></details>" for member in members)
-    return f"<h2>Decks</h2>\n{decks}"
+def _deck_section(variants: list[Variant]) -> str:
+    """One deck per variant: its other seeds' differ in the seed alone."""
+    decks = []
+    for variant in variants:
+        first, others = variant.members[0], len(variant.members) - 1
+        same = f"; its {others} other seed{'s differ' if others > 1 else ' differs'} in the seed alone" if others else ""
+        decks.append(page.folded(f"Resolved deck of {first.name}{same}", f"<pre>{text(first.text('deck'))}</pre>"))
+    return "<h2>Decks</h2>\n" + "\n".join(decks)
 
 
-def _command(name: str, run: Run, reference: Member | None, extra: str) -> str:
+def _command(name: str, run: Run, reference: Variant | None, extra: str) -> str:
     """The command line that makes a figure or table again."""
-    named = reference is not None and reference.name != comparison.DEFAULT_REFERENCE
+    named = reference is not None and reference.name != DEFAULT_REFERENCE
     chosen = f" --reference {shlex.quote(reference.name)}" if named else ""
-    line = f"python3 -m postprocess {name} {shlex.quote(str(run.folder))}{chosen} {extra}"
-    return f"<code>{_text(line)}</code>"
-
-
-def _figure(picture: str, caption: str, command: str) -> str:
-    return (f"<figure><div class=scroll>{picture}</div>\n"
-            f"<figcaption>{_text(caption)}<br>To make it again: {command}</figcaption></figure>")
-
-
-def _picture(figure, alternative: str) -> str:
-    data = base64.b64encode(style.image(figure)).decode("ascii")
-    return f'<img src="data:image/png;base64,{data}" alt="{_text(alternative)}">'
-
-
-def _rows(rows: list, keys: list[str]) -> str:
-    flush = [isinstance(getattr(rows[0], key), str) for key in keys]
-    return _table([ALL[key][0] for key in keys], [[shown(key, getattr(row, key)) for key in keys] for row in rows], flush)
-
-
-def _table(head: list[str], body: list[list[str]], flush: list[bool]) -> str:
-    """An HTML table that scrolls sideways on a narrow screen; `flush` columns are set to the left."""
-    def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f'<{tag}{" class=text" * left}>{_text(cell)}</{tag}>'
-                                for cell, left in zip(cells, flush)) + "</tr>"
-
-    return ('<div class="scroll"><table>\n<thead>' + line(head, "th") + "</thead>\n<tbody>"
-            + "\n".join(line(cells, "td") for cells in body) + "</tbody>\n</table></div>")
-
-
-def _definitions(keys) -> str:
-    items = "".join(f"<dt>{_text(ALL[key][0])}</dt><dd>{_text(ALL[key][1])}</dd>" for key in keys)
-    return f"<details><summary>What each number means</summary><dl>{items}</dl></details>"
+    return f"<code>{text(f'python3 -m postprocess {name} {shlex.quote(str(run.folder))}{chosen} {extra}')}</code>"
 
 
 def _value(value: object) -> str:
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _text(text: str) -> str:
-    return html.escape(str(text), quote=True)

@@ -17,6 +17,8 @@ from .failure import FILES, USAGE, Failure  # noqa: E402
 # Okabe and Ito's colour-blind-safe palette without its yellow, which is too pale on white.
 COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+# In units of the line's width: with the markers they tell seven curves apart without colour.
+DASHES = ("-", (0, (6, 1.5)), (0, (2.5, 1)), (0, (7, 1.5, 1.5, 1.5)), (0, (1.2, 0.9)), (0, (4, 1, 1, 1, 1, 1)), (0, (10, 3)))
 REFERENCE_GREY = "#6b6b6b"
 FORMATS = ("png", "svg", "pdf")
 DPI = 150
@@ -30,16 +32,17 @@ pyplot.rcParams.update({
 
 @dataclass
 class Look:
-    """Colour and marker of one member: the same in every figure of a run."""
+    """Colour, marker and dashes of one variant: the same in every figure of a run."""
 
     colour: str
     marker: str
+    dashes: object
 
 
 def look(index: int) -> Look:
-    """The look of member number `index`; members that share a colour differ in their marker."""
+    """The look of variant number `index`; those that share a colour differ in their marker."""
     turn = index // len(COLOURS)
-    return Look(COLOURS[index % len(COLOURS)], MARKERS[(index + turn) % len(MARKERS)])
+    return Look(COLOURS[index % len(COLOURS)], MARKERS[(index + turn) % len(MARKERS)], DASHES[index % len(DASHES)])
 
 
 def token_scale(largest: float) -> tuple[float, str]:

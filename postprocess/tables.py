@@ -2,8 +2,11 @@
 
 import csv
 import io
+import textwrap
 
-from .definitions import ALL, shown
+from .definitions import ALL, definition_lines, shown
+
+WIDTH = 80  # columns of a terminal
 
 
 def text_table(rows: list, keys: list[str]) -> str:
@@ -15,6 +18,22 @@ def text_table(rows: list, keys: list[str]) -> str:
                                for cell, width, flush in zip(line, widths, left)).rstrip() for line in cells)
 
 
+def text_blocks(rows: list, blocks: list[list[str]]) -> str:
+    """One text table per block of columns, below one another."""
+    return "\n\n".join(text_table(rows, keys) for keys in blocks if len(keys) > 1)
+
+
+def definition_text(keys) -> str:
+    """The definitions of columns, folded for a terminal."""
+    return folded(definition_lines(keys))
+
+
+def folded(lines: list[str]) -> str:
+    """Lines of text, folded for a terminal."""
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+                     for line in lines)
+
+
 def markdown_table(rows: list, keys: list[str]) -> str:
     """A Markdown table with the same cells."""
     lines = ["| " + " | ".join(ALL[key][0] for key in keys) + " |",
@@ -24,11 +43,25 @@ def markdown_table(rows: list, keys: list[str]) -> str:
 
 
 def csv_table(rows: list, keys: list[str]) -> str:
-    """CSV with the keys as headings and every number in full; an unavailable one is an empty cell."""
+    """CSV with the keys as headings and every number in full; an unavailable one is an empty cell.
+
+    An interval takes two columns, its key with _low and _high.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(keys)
-    for row in rows:
-        values = (getattr(row, key) for key in keys)
-        writer.writerow(["" if value != value else value if isinstance(value, str) else repr(value) for value in values])
+    for number, row in enumerate(rows):
+        cells = {}
+        for key in keys:
+            value = getattr(row, key)
+            ends = {f"{key}_low": value[0], f"{key}_high": value[1]} if isinstance(value, tuple) else {key: value}
+            cells.update({name.replace("_interval", ""): _full(one) for name, one in ends.items()})
+        if number == 0:
+            writer.writerow(cells)
+        writer.writerow(cells.values())
     return out.getvalue().rstrip("\n")
+
+
+def _full(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value != value else repr(value.item() if hasattr(value, "item") else value)

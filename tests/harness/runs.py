@@ -68,7 +68,7 @@ def write_tokens(path, vocabulary=61, train=1500, validation=400, dtype="<u2", w
             file.create_dataset(name, data=part)
             file[name].attrs.update(source_bytes=3 * len(part), source_words=len(part) // 2,
                                     documents=1, description=name)
-        file["train_counts"] = np.bincount(ids[:train], minlength=vocabulary).astype("<u8")
+        file["train_counts"] = np.bincount(ids[:train], minlength=vocabulary)[:vocabulary].astype("<u8")
 
 
 def run(arguments, ranks=0, threads=1, timeout=240):

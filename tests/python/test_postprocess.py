@@ -3,11 +3,9 @@
 import csv
 import io
 import math
-import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,14 +13,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-SOURCE = Path(os.environ.get("LEXIKOS_SOURCE_DIR") or Path(__file__).resolve().parents[2])
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(SOURCE))
+from example_run import write_embedding, write_member, write_tokens_counts
+from folder_case import Folder as EmptyFolder, run
 
-from postprocess import comparison, deck, geometry, history_figure, reader, style, tables  # noqa: E402
-from postprocess.failure import Failure  # noqa: E402
-
-from example_run import write_embedding, write_member, write_tokens_counts  # noqa: E402
+from postprocess import comparison, deck, geometry, history_figure, reader, style, tables, variants
+from postprocess.failure import Failure
 
 PAGE_LIMIT = 2_000_000  # bytes
 
@@ -37,33 +32,11 @@ sys.stdin.read()
 """
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "postprocess", *map(str, arguments)], capture_output=True, text=True,
-                          cwd=SOURCE, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, check=False)
-
-
-class Folder(unittest.TestCase):
-    """Gives each test a folder for a run."""
-
-    def setUp(self):
-        held = tempfile.TemporaryDirectory()
-        self.addCleanup(held.cleanup)
-        self.run_folder = Path(held.name) / "a_run"
-        self.random = np.random.default_rng(7)
-
-    def member(self, name: str, losses, **settings) -> Path:
-        write_member(self.run_folder / name, name, losses=losses, **settings)
-        return self.run_folder / name
-
+class Folder(EmptyFolder):
     def three_members(self):
         self.member("tied", [5.0, 4.0], matrix=self.random.normal(size=(50, 16)))
         self.member("lev", [5.2, 3.913], matrix=1.0 + self.random.normal(size=(50, 16)))
         self.member("binary_code", [6.5], steps=20, status="running")
-
-    def alter(self, name: str, **attributes):
-        with h5py.File(self.run_folder / name, "r+") as file:
-            for key, value in attributes.items():
-                file.attrs[key] = value
 
 
 class Reader(Folder):
@@ -110,8 +83,8 @@ class Reader(Folder):
         self.alter("tied/embedding.h5", format_version=np.int64(2))
         with self.assertRaisesRegex(Failure, "embedding.h5.*version 2 is newer"):
             reader.read_embedding(member)
-        self.alter("tied/history.h5", format_version=np.int64(2))
-        with self.assertRaisesRegex(Failure, "history.h5.*version 2 is newer"):
+        self.alter("tied/history.h5", format_version=np.int64(3))
+        with self.assertRaisesRegex(Failure, "history.h5.*version 3 is newer"):
             reader.read_run(self.run_folder)
 
     def test_other_files_are_refused(self):
@@ -126,8 +99,8 @@ class Reader(Folder):
 
 class Numbers(Folder):
     def rows(self, reference: str | None = None) -> dict[str, comparison.Row]:
-        run_ = reader.read_run(self.run_folder)
-        return {row.member: row for row in comparison.compare(run_, comparison.find_reference(run_, reference))}
+        found = variants.variants_of(reader.read_run(self.run_folder))
+        return {row.variant: row for row in comparison.compare(found, variants.find_reference(found, reference))}
 
     def test_difference_in_nats_and_both_percentages(self):
         """The published example: 0.087 nats below tied is 8.3 % of the reference's and 9.1 % of the member's perplexity."""
@@ -179,7 +152,7 @@ class Numbers(Folder):
         self.three_members()
         self.assertEqual(list(self.rows()), ["tied", "binary_code", "lev"])
         self.assertEqual(list(self.rows("lev")), ["lev", "binary_code", "tied"])
-        with self.assertRaisesRegex(Failure, "no such member; members are binary_code, lev, tied"):
+        with self.assertRaisesRegex(Failure, "no such variant; variants are binary_code, lev, tied"):
             self.rows("led")
 
     def test_statements_print_both_numbers(self):
@@ -191,7 +164,9 @@ class Numbers(Folder):
     def test_decks_are_compared(self):
         self.three_members()
         members = reader.read_run(self.run_folder).members
-        self.assertEqual(deck.differing(members), {"embedding.interface": ["binary_code", "lev", "tied"]})
+        differing = deck.differing(members)
+        self.assertEqual(differing.pop("embedding.interface"), ["binary_code", "lev", "tied"])
+        self.assertEqual(list(differing), ["output.directory"])
         self.assertEqual(deck.shared(members)["transformer.layers"], 4)
         self.assertEqual(deck.comments(members[0])["problem"], "First run: input interfaces on the King James Bible")
 
@@ -321,7 +296,7 @@ class Commands(Folder):
         page = Page(text)
         words = "".join(page.words)
         self.assertEqual(page.open, [])  # every tag is closed
-        self.assertEqual(len(page.loaded), 2)
+        self.assertEqual(len(page.loaded), 3)
         for address in page.loaded:  # self-contained: pictures are in the page
             self.assertTrue(address.startswith("data:image/png;base64,"))
         self.assertNotRegex(re.sub(r'"data:[^"]*"', "", text), r"https?://|@import|url\(|<script|<link")
@@ -337,7 +312,7 @@ class Commands(Folder):
         self.assertIn("seen, centred", words)
         for fact in ("oneDNN 2.6.3", "OpenMP, 2 threads", "fp32", "v0-test", "200.0"):
             self.assertIn(fact, words)
-        for command in ("history", "cosine", "table"):
+        for command in ("history", "cosine", "table", "frequency", "efficiency"):
             self.assertIn(f"python3 -m postprocess {command} {self.run_folder}", words)
 
     def test_report_of_a_run_that_has_just_begun(self):
@@ -365,9 +340,10 @@ class Commands(Folder):
         self.three_members()
         done = run("table", self.run_folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"lev +3\.9130 +50\.049 +-0\.0870 +-8\.33 % +-9\.09 % +1\.4113 +163,840 +finished")
+        self.assertRegex(done.stdout, r"lev +3\.9130 +50\.049 +1\.4113 +163,840 +finished")
+        self.assertRegex(done.stdout, r"lev +-0\.0870 +-8\.33 % +-9\.09 %")
         rows = list(csv.DictReader(io.StringIO(run("table", self.run_folder, "--csv").stdout)))
-        self.assertEqual([row["member"] for row in rows], ["tied", "binary_code", "lev"])
+        self.assertEqual([row["variant"] for row in rows], ["tied", "binary_code", "lev"])
         self.assertAlmostEqual(float(rows[2]["difference_nats"]), -0.087)
         markdown = run("table", self.run_folder, "--markdown").stdout.splitlines()
         self.assertEqual({line.count("|") for line in markdown}, {markdown[0].count("|")})
@@ -385,7 +361,7 @@ class Commands(Folder):
                 (3, "45 ids, but the embedding has 40 rows", ("cosine", folder / "lev", "--tokens", folder / "tokens.h5")),
                 (3, "cannot write", ("history", folder, "-o", folder / "none" / "x.png")),
                 (2, "must end in .png", ("history", folder, "-o", folder / "x.bmp")),
-                (2, "no such member", ("table", folder, "--reference", "led")),
+                (2, "no such variant", ("table", folder, "--reference", "led")),
                 (2, "unrecognized arguments: --mark", ("table", folder, "--mark")),
                 (2, "invalid choice", ("plot", folder)),
                 (2, "required: RUN", ("table",))):
@@ -396,8 +372,8 @@ class Commands(Folder):
                 self.assertIn(expected, done.stderr)
 
     def test_help(self):
-        for arguments in ((), ("history",), ("table",), ("cosine",), ("report",)):
-            self.assertEqual(run(*arguments, "--help").returncode, 0)
+        for command in ("", "history", "table", "perplexity", "frequency", "efficiency", "cosine", "report"):
+            self.assertEqual(run(*command.split(), "--help").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ class BadInputs(RunTest):
     def test_disk_full(self):
         disk = self.folder / "disk"
         disk.mkdir()
-        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", disk],
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk],
                                capture_output=True, text=True, check=False)
         if mount.returncode != 0:
             self.skipTest("a small disk needs root: " + mount.stderr.strip())

@@ -1,0 +1,43 @@
+"""Which columns each table has: keys of `definitions.ALL`, in blocks that a terminal shows below one another."""
+
+TABLE = [
+    ["variant", "seeds", "loss", "loss_sd", "perplexity", "bits_per_byte", "tokens", "status"],
+    ["variant", "pairs", "difference_nats", "difference_half", "change_of_reference", "change_of_member"],
+    ["variant", "trainable", "fixed", "shared", "input_trainable"],
+    ["variant", "tokens_per_second", "tokens_per_second_sd", "gemm_share"],
+]
+PERPLEXITY = [
+    ["variant", "seeds", "loss", "loss_sd", "perplexity", "nats_per_byte", "bits_per_byte", "word_perplexity"],
+    ["variant", "pairs", "difference_nats", "difference_half", "change_of_reference", "change_of_reference_interval"],
+    ["variant", "change_of_member", "change_of_member_interval", "compared_at_tokens", "tokens"],
+]
+FREQUENCY = ["variant", "seeds", "loss", "loss_sd", "difference_nats", "difference_half", "change_of_reference",
+             "change_of_member"]
+EFFICIENCY = [["variant", "reached_of", "level", "tokens_needed", "tokens_needed_sd", "ratio", "ratio_sd"],
+              ["variant", "each"]]
+GEOMETRY = [["variant", "rows", "count", "zero_rows", "mean", "deviation", "epsilon"],
+            ["variant", "rows", "relative", "relative_sd", "effective_rank", "effective_rank_sd"]]
+
+# Every column, for --csv and --markdown, where there is room.
+_DIFFERENCE = ["pairs", "difference_nats", "difference_sd", "difference_low", "difference_high", "change_of_reference",
+               "change_of_member"]
+TABLE_FULL = ["variant", "seeds", "loss", "loss_sd", "perplexity", *_DIFFERENCE, "bits_per_byte", "tokens", "status",
+              "trainable", "fixed", "shared", "input_trainable", "tokens_per_second", "tokens_per_second_sd", "gemm_share",
+              "step", "targets", "nats_per_byte", "word_perplexity", "unigram_nats", "compared_at_tokens"]
+PERPLEXITY_FULL = ["variant", "seeds", "tokens", "targets", "loss", "loss_sd", "perplexity", "nats_per_byte",
+                   "bits_per_byte", "word_perplexity", *_DIFFERENCE, "change_of_reference_interval",
+                   "change_of_member_interval", "compared_at_tokens"]
+FREQUENCY_FULL = ["bin", "lower", "upper", "ids", "targets", "share", "variant", "seeds", "loss", "loss_sd", "perplexity",
+                  *_DIFFERENCE]
+EFFICIENCY_FULL = ["variant", "pairs", "reached", "level", "tokens_needed", "tokens_needed_sd", "ratio", "ratio_sd", "each",
+                   "tokens"]
+
+
+def of_members(keys: list[str]) -> list[str]:
+    """The columns of a table of single runs."""
+    return ["member" if key == "variant" else key for key in keys]
+
+
+def flat(blocks: list[list[str]]) -> list[str]:
+    """All columns of a table's blocks, each once."""
+    return list(dict.fromkeys(key for block in blocks for key in block))
