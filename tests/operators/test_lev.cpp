@@ -335,6 +335,20 @@ TEST_CASE("lev: zeros and tiny and huge factors among 512", "[lev][gradient]") {
     single.set(p);
     CHECK(relative_error(single.rig.at_positions(ids), expected) < 16 * 512 * roundoff<float>);
   }
+  // Half of the factors tiny and then half huge, or the other way round: what is multiplied first
+  // leaves the range of double, the whole is what it was.
+  for (const double first : {1e-2, 1e2, 1e-20, 1e20}) {
+    CAPTURE(first);
+    const LevParameters p =
+        scaled([&](Index c) { return c < z.seed_width / 2 ? first : 1 / first; });
+    lev.set(p);
+    CHECK(relative_error(lev.rig.at_positions(ids), expected) < 1e-10);
+    CHECK(relative_error(gradients({"bias"}), bias) < 1e-10);
+    CHECK(relative_error(gradients({"out"}), out) < 1e-10);
+    Lev<float> single(z, 20, 8);
+    single.set(p);
+    CHECK(relative_error(single.rig.at_positions(ids), expected) < 16 * 512 * roundoff<float>);
+  }
   // All zero, and all so small that the product is below any number: zeros, no NaN, which a
   // logarithm or a division would give.
   for (const double small : {0.0, 1e-3, 1e-300}) {

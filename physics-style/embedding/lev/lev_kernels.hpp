@@ -3,6 +3,7 @@
 #pragma once
 
 #include "embedding/codebooks.hpp"
+#include "embedding/lev/scaled_product.hpp"
 #include "embedding/lev/spline.hpp"
 #include "kernels/elementary.hpp"
 #include "kokkos_types.hpp"
@@ -61,7 +62,8 @@ struct Chunks {
 };
 
 /// M[u l q] = product over d of phi. Reads s [U h d], spline [h d kappa r]; overwrites
-/// product [U h r] and running [chunks h, r] (workspace). The product runs in double.
+/// product [U h r] and running [chunks h, 2 r] (workspace). The product runs in double, its power of
+/// two apart, so that only the whole can be too small or too large for a number.
 template <class S>
 void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
               const S* spline, View2<S> product, double* running) {
@@ -70,11 +72,15 @@ void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
       "Lexikos::lev::products", space, chunks.count * z.heads,
       KOKKOS_LAMBDA(const Lane& lane, const Index task) {
         const Index l = task % z.heads;
-        double* const value = running + task * r;
+        double* const value = running + task * 2 * r;
+        double* const exponent = value + r;
         const S* const table = spline + l * d * kappa * r;
         for (Index u = chunks.begin(task / z.heads); u < chunks.end(task / z.heads); ++u) {
           const S* const s_row = s.data() + (u * z.heads + l) * d;
-          lane.for_each(r, [=](const Index q) { value[q] = 1.0; });
+          lane.for_each(r, [=](const Index q) {
+            value[q] = 1.0;
+            exponent[q] = 0.0;
+          });
           for (Index c = 0; c < d; ++c) {
             const Knots<S> k = knots_at(s_row[c], kappa);
             const S* const t0 = table + (c * kappa + k.index[0]) * r;
@@ -84,16 +90,22 @@ void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
             lane.for_each(r, [=](const Index q) {
               value[q] *= static_cast<double>(w0 * t0[q] + w1 * t1[q] + w2 * t2[q]);
             });
+            if ((c + 1) % factors_between<S> == 0) {
+              lane.for_each(r, [=](const Index q) { exponent[q] += normalise(value[q]); });
+            }
           }
           S* const to = product.data() + (u * z.heads + l) * r;
-          lane.for_each(r, [=](const Index q) { to[q] = static_cast<S>(value[q]); });
+          lane.for_each(r, [=](const Index q) {
+            to[q] = static_cast<S>(scale(value[q], exponent[q]));
+          });
         }
       });
 }
 
-/// Elements of double that products_gradient needs as workspace.
+/// Elements of double that products_gradient needs as workspace: for each task, products before
+/// each factor and after it, and the powers of two of both.
 inline Index gradient_workspace(Sizes z, Index chunks) {
-  return chunks * z.heads * (z.seed_width + 2) * z.rank;
+  return chunks * z.heads * 2 * (z.seed_width + 2) * z.rank;
 }
 
 /// The gradient of `products`: no division, so a factor may be zero. Reads s, spline,
@@ -108,8 +120,11 @@ void products_gradient(const ExecSpace& space, Sizes z, Chunks chunks, View2<con
       "Lexikos::lev::products_gradient", space, chunks.count * z.heads,
       KOKKOS_LAMBDA(const Lane& lane, const Index task) {
         const Index l = task % z.heads, chunk = task / z.heads;
-        double* const before = prefix + task * (d + 2) * r;  // product of the factors before c
-        double* const after = before + (d + 1) * r;          // product of the factors after c
+        // Products of the factors before c [d + 1, r] and after c [r], and their powers of two.
+        double* const before = prefix + task * 2 * (d + 2) * r;
+        double* const after = before + (d + 1) * r;
+        double* const before_exponent = after + r;
+        double* const after_exponent = before_exponent + (d + 1) * r;
         S* const factor = phi + task * d * r;
         const S* const table = spline + l * d * kappa * r;
         S* const dtable = slab + (chunk * z.heads + l) * d * kappa * r;
@@ -119,7 +134,9 @@ void products_gradient(const ExecSpace& space, Sizes z, Chunks chunks, View2<con
           const S* const dm = dproduct.data() + (u * z.heads + l) * r;
           lane.for_each(r, [=](const Index q) {
             before[q] = 1.0;
+            before_exponent[q] = 0.0;
             after[q] = static_cast<double>(dm[q]);
+            after_exponent[q] = normalise(after[q]);
           });
           for (Index c = 0; c < d; ++c) {
             const Knots<S> k = knots_at(s_row[c], kappa);
@@ -129,11 +146,17 @@ void products_gradient(const ExecSpace& space, Sizes z, Chunks chunks, View2<con
             const S w0 = k.weight[0], w1 = k.weight[1], w2 = k.weight[2];
             const double* const now = before + c * r;
             double* const next = before + (c + 1) * r;
+            const double* const now_exponent = before_exponent + c * r;
+            double* const next_exponent = before_exponent + (c + 1) * r;
             S* const f = factor + c * r;
             lane.for_each(r, [=](const Index q) {
               f[q] = w0 * t0[q] + w1 * t1[q] + w2 * t2[q];
               next[q] = now[q] * static_cast<double>(f[q]);
+              next_exponent[q] = now_exponent[q];
             });
+            if ((c + 1) % factors_between<S> == 0) {
+              lane.for_each(r, [=](const Index q) { next_exponent[q] += normalise(next[q]); });
+            }
           }
           for (Index c = d - 1; c >= 0; --c) {
             const Knots<S> k = knots_at(s_row[c], kappa);
@@ -142,13 +165,18 @@ void products_gradient(const ExecSpace& space, Sizes z, Chunks chunks, View2<con
             const S w0 = k.weight[0], w1 = k.weight[1], w2 = k.weight[2];
             const S v0 = k.slope[0], v1 = k.slope[1], v2 = k.slope[2];
             const double* const now = before + c * r;
+            const double* const now_exponent = before_exponent + c * r;
             S* const f = factor + c * r;
             // f becomes the gradient of this factor; `after` takes the factor up.
             lane.for_each(r, [=](const Index q) {
-              const S gradient = static_cast<S>(now[q] * after[q]);
+              const S gradient = static_cast<S>(
+                  scale(now[q] * after[q], now_exponent[q] + after_exponent[q]));
               after[q] *= static_cast<double>(f[q]);
               f[q] = gradient;
             });
+            if (c % factors_between<S> == 0) {
+              lane.for_each(r, [=](const Index q) { after_exponent[q] += normalise(after[q]); });
+            }
             const S slope = lane.template sum<S>(r, [=](const Index q) {
               return f[q] * (v0 * table[i0 + q] + v1 * table[i1 + q] + v2 * table[i2 + q]);
             });
