@@ -223,8 +223,8 @@ PackingSettings PackingSettings::read(const Deck& deck, const std::string& direc
   const auto counts =
       table.integers({.name = "counts", .doc = "k of the grid's cells", .unit = "vectors"},
                      required, AtLeast(2));
-  if (dimensions.empty()) table.reject("dimensions", "is empty");
-  if (counts.empty()) table.reject("counts", "is empty");
+  if (dimensions.empty() && table.has("dimensions")) table.reject("dimensions", "is empty");
+  if (counts.empty() && table.has("counts")) table.reject("counts", "is empty");
   read_optimiser(table, s);
   s.trials = table.integer({.name = "trials", .doc = "draws of a random cell"}, 1000, AtLeast(1));
   s.tile = table.integer({.name = "tile",
