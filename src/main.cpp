@@ -13,6 +13,7 @@
 #include "driver/configuration.hpp"
 #include "driver/driver.hpp"
 #include "parallel/communicator.hpp"
+#include "utils/stop_signal.hpp"
 
 namespace {
 
@@ -47,6 +48,7 @@ void run(int argc, char** argv, const Communicator& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_stop_signals();
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int status = 0;

@@ -13,6 +13,7 @@
 #include "driver/packing.hpp"
 #include "driver/tables.hpp"
 #include "driver/trainer.hpp"
+#include "utils/stop_signal.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -162,7 +163,9 @@ std::string key_reference() {
 }
 
 void drive(const Deck& deck, const Arguments& arguments, const Communicator& world) {
-  if (read_job(deck) == "packing") {
+  const std::string job = read_job(deck);
+  if (arguments.dry_run || (job != "train" && job != "packing")) release_stop_signals();
+  if (job == "packing") {
     run_packing(PackingSettings::read(deck, arguments.outdir), arguments, world);
     return;
   }

@@ -10,6 +10,7 @@
 #include "driver/member_files.hpp"
 #include "driver/run_settings.hpp"
 #include "outputs/packing_file.hpp"
+#include "utils/stop_signal.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -130,13 +131,13 @@ std::string cell_text(const PackingSettings& s, const Cell& cell, const PackingR
   return line;
 }
 
-/// This rank's cells, until the wall limit; false where some are left.
+/// This rank's cells, until the wall limit or a signal; false where some are left.
 bool run_cells(const PackingSettings& s, const std::vector<Cell>& cells,
                const Arguments& arguments, const Clock& clock, Console& console) {
   for (const Cell& cell : cells) {
-    if (arguments.wall_limit && clock.seconds() > static_cast<double>(*arguments.wall_limit)) {
-      return false;
-    }
+    const bool out_of_time =
+        arguments.wall_limit && clock.seconds() > static_cast<double>(*arguments.wall_limit);
+    if (out_of_time || stop_signal() != 0) return false;
     const PackingRequest request = request_for(s, cell);
     const std::string path = packing_path(s.directory, request);
     if (has_packing(path, request)) {
@@ -266,7 +267,7 @@ void run_packing(const PackingSettings& settings, const Arguments& arguments,
   });
   const bool all_done = world.max(done ? 0.0 : 1.0) == 0.0;
   root.line(all_done ? "all cells are in " + settings.directory
-                     : "terminated on wall-time limit; the same command goes on");
+                     : "terminated with cells left; the same command goes on");
 }
 
 }  // namespace lexikos

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 
 #include "driver/checkpoint_use.hpp"
@@ -10,10 +11,17 @@
 #include "driver/member_files.hpp"
 #include "driver/run_attributes.hpp"
 #include "driver/tables.hpp"
+#include "utils/stop_signal.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
+
+/// The file in a run's folder that asks for output.
+constexpr const char* output_now = "output_now";
+
+/// Bytes a second that a file system surely takes: until a checkpoint was timed.
+constexpr double slow_disk = 1e8;
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
@@ -42,6 +50,8 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
     outcome_.validation_targets = evaluator_->targets();
     unigram_nats_ = unigram_nats(settings_.run, data_, model_.shape().context);
   }
+  checkpoint_seconds_ =
+      3.0 * static_cast<double>(model_.list().arena_size()) * sizeof(S) / slow_disk;
   if (settings_.run.gemm_rate) {
     const Index positions = std::max<Index>(1, model_.shape().positions());
     gemm_rate_ = measure_gemm_rate<S>(step_products(settings_.model.transformer, data_.vocabulary,
@@ -118,7 +128,9 @@ StepRecord Trainer<S>::step(Index number) {
 template <class S>
 void Trainer<S>::evaluate() {
   if (!evaluator_) return;
+  const Clock clock;
   const Evaluation e = evaluator_->run(space_);
+  evaluation_seconds_ = clock.seconds();
   outcome_.validation_loss = e.loss();
   append(history_, e, done_, done_ * settings_.run.batch_tokens);
   char text[160];
@@ -154,23 +166,66 @@ void Trainer<S>::report(const StepRecord& r) {
 }
 
 template <class S>
+double Trainer<S>::seconds_to_stop() const {
+  const Index every = settings_.run.validation_every;
+  const bool evaluates = every > 0 && (done_ + 1) % every == 0;
+  // One more step, what it brings with it, and a checkpoint that takes longer than the last.
+  return step_seconds_ + (evaluates ? evaluation_seconds_ : 0.0) + 1.5 * checkpoint_seconds_;
+}
+
+template <class S>
+Request Trainer<S>::request(const Clock& wall_clock, std::optional<double> wall_limit) {
+  std::vector<double> asked(2, 0.0);
+  // All ranks must do the same, so the root's clock and folder decide; a signal may reach any rank.
+  if (comm_.is_root()) {
+    if (wall_limit && wall_clock.seconds() + seconds_to_stop() > *wall_limit) asked[0] = 1;
+    if (since_look_.seconds() > 1.0) {  // file systems of clusters do not like to be asked often
+      since_look_ = Clock();
+      if (std::filesystem::exists(settings_.directory + "/" + output_now)) asked[1] = 1;
+    }
+  }
+  comm_.sum(asked);
+  Request r;
+  r.signal = static_cast<int>(comm_.max(stop_signal()));
+  r.out_of_time = asked[0] > 0;
+  r.dump = asked[1] > 0;
+  if (r.stop()) why_stopped_ = r.signal != 0 ? signal_name(r.signal) : "wall-time limit";
+  return r;
+}
+
+template <class S>
+void Trainer<S>::dump() {
+  save_checkpoint();
+  save_history("running");
+  save_embedding("running");
+  comm_.on_root([&] { std::filesystem::remove(settings_.directory + "/" + output_now); });
+  console_.line("output_now: wrote checkpoint, history and embedding of step " +
+                std::to_string(done_));
+}
+
+template <class S>
 Outcome Trainer<S>::train(const Clock& wall_clock, std::optional<double> wall_limit) {
   const RunSettings& run = settings_.run;
   const auto due = [&](Index every) { return every > 0 && done_ % every == 0; };
   comm_.on_root([&] { make_directory(settings_.directory); });
   if (done_ == 0 && run.validation_every > 0) evaluate();
-  bool out_of_time = false;
-  while (done_ < run.steps && !out_of_time) {
+  bool stop = false;
+  while (done_ < run.steps && !stop) {
     const StepRecord r = step(done_ + 1);
+    step_seconds_ = r.seconds;
     record(r);
     report(r);
     if (due(run.validation_every) && done_ < run.steps) {
       evaluate();
       save_history("running");
     }
-    // All ranks must leave at the same step, so the root's clock decides.
-    out_of_time = wall_limit && comm_.max(comm_.is_root() && wall_clock.seconds() > *wall_limit) > 0;
-    if (due(run.checkpoint_every) && done_ < run.steps && !out_of_time) save_checkpoint();
+    const Request asked = request(wall_clock, wall_limit);
+    stop = asked.stop();
+    if (asked.dump) {
+      dump();
+    } else if (due(run.checkpoint_every) && done_ < run.steps && !stop) {
+      save_checkpoint();
+    }
   }
   outcome_.finished = done_ == run.steps;
   outcome_.parameters_trainable = model_.list().count();
@@ -181,16 +236,16 @@ Outcome Trainer<S>::train(const Clock& wall_clock, std::optional<double> wall_li
 
 template <class S>
 void Trainer<S>::finish_files() {
-  if (last_checkpoint_ == done_) return;  // a restart of what was done already
   if (!outcome_.finished) {
-    save_checkpoint();
+    if (last_checkpoint_ != done_) save_checkpoint();
     save_history("stopped");
-    console_.line("terminated on wall-time limit; restart with -r latest");
+    console_.line("terminated on " + why_stopped_ + "; restart with -r latest");
     return;
   }
+  if (last_checkpoint_ == done_) return;  // a restart of what was done already
   evaluate();
   save_checkpoint();
-  save_embedding();
+  save_embedding("finished");
   save_history("finished");
 }
 
@@ -228,17 +283,19 @@ void Trainer<S>::save_checkpoint() {
   header.code_version = code_version();
   header.member = settings_.member;
   header.other.set("tokenizer", data_.tokenizer).set("tokenizer_hash", data_.tokenizer_hash);
+  const Clock clock;
   comm_.on_root([&] {
     save_state(settings_.directory, header, model_.parameters(), history_);
     prune_checkpoints(settings_.directory, settings_.run.checkpoint_keep);
   });
+  checkpoint_seconds_ = clock.seconds();
   last_checkpoint_ = done_;
 }
 
 template <class S>
-void Trainer<S>::save_embedding() {
+void Trainer<S>::save_embedding(const std::string& status) {
   comm_.on_root([&] {
-    save_embedding_file(settings_.directory + "/embedding.h5", attributes("finished"), model_);
+    save_embedding_file(settings_.directory + "/embedding.h5", attributes(status), model_);
   });
 }
 

@@ -29,11 +29,19 @@ struct StepRecord {
 
 /// How a member's training ended.
 struct Outcome {
-  bool finished = false;            // false: the wall-time limit came first
+  bool finished = false;            // false: the wall limit or a signal came first
   double validation_loss = 0;       // nats per token, of the last evaluation
   Index validation_targets = 0;
   double tokens_per_second = 0;     // median over steps, the first left out
   Index parameters_trainable = 0;
+};
+
+/// What was asked of a run between two steps; the same on every rank.
+struct Request {
+  int signal = 0;           // to stop, because of this signal
+  bool out_of_time = false;  // to stop, because of the wall limit
+  bool dump = false;        // to write all files now
+  bool stop() const { return signal != 0 || out_of_time; }
 };
 
 template <class S>
@@ -46,7 +54,10 @@ class Trainer {
   /// Goes on from a checkpoint file. Throws Error(file).
   void restart(const std::string& path);
 
-  /// Trains to the last step, or until `wall_clock` has run for wall_limit seconds.
+  /// Trains to the last step; or ends between two steps, with a checkpoint, where a stop signal has
+  /// come (utils/stop_signal.hpp) or a checkpoint would not fit any more into what is left of
+  /// wall_limit seconds on `wall_clock`. A file `output_now` in the member's folder asks for a
+  /// checkpoint, history and embedding file; it is removed when they are there.
   Outcome train(const Clock& wall_clock, std::optional<double> wall_limit);
 
   /// One optimizer step, number 1 .. steps. Throws Error(numerical) before the update where the
@@ -67,7 +78,10 @@ class Trainer {
   void report(const StepRecord& r);
   void save_checkpoint();
   void save_history(const std::string& status);
-  void save_embedding();
+  void save_embedding(const std::string& status);
+  void dump();
+  double seconds_to_stop() const;
+  Request request(const Clock& wall_clock, std::optional<double> wall_limit);
   void finish_files();
   Attributes attributes(const std::string& status) const;
   double median_tokens_per_second() const;
@@ -88,6 +102,11 @@ class Trainer {
   double unigram_nats_;
   Index done_ = 0;              // steps
   double train_seconds_ = 0;    // of all steps
+  double step_seconds_ = 0;        // of the last of each
+  double evaluation_seconds_ = 0;
+  double checkpoint_seconds_ = 0;  // at first an estimate
+  Clock since_look_;               // for the file output_now
+  std::string why_stopped_;
   Index last_checkpoint_ = -1;  // step
   Outcome outcome_;
 };
