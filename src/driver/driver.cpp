@@ -5,6 +5,7 @@
 
 #include "deck/sweep.hpp"
 #include "driver/bench.hpp"
+#include "driver/capacity.hpp"
 #include "driver/configuration.hpp"
 #include "driver/member_files.hpp"
 #include "driver/tables.hpp"
@@ -151,10 +152,15 @@ std::string key_reference() {
   const Deck blank = Deck::blank();
   expand_sweep(blank);
   MemberSettings<float>::read(blank, "", "");
+  CapacitySettings::read(blank, "");
   return key_reference_markdown(blank.keys());
 }
 
 void drive(const Deck& deck, const Arguments& arguments, const Communicator& world) {
+  if (read_job(deck) == "capacity") {
+    run_capacity(CapacitySettings::read(deck, arguments.outdir), arguments.dry_run, world);
+    return;
+  }
   const SweepPlan plan = expand_sweep(deck);
   // All decks are read before the first member starts: a slip in the last must not cost a day.
   std::vector<MemberSettings<float>> settings;

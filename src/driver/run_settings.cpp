@@ -5,13 +5,10 @@ namespace {
 
 void read_top(const Deck& deck, RunSettings& s) {
   const DeckTable top = deck.table("");
-  s.job = top.choice({.name = "job", .doc = "what to do: train a model, or time its step"}, "train",
-                     {"train", "bench"});
+  s.job = read_job(deck);
   s.seed = static_cast<std::uint64_t>(top.integer(
       {.name = "seed", .doc = "of initial values and data order"}, 1, NonNegative{}));
-  const DeckTable output = deck.table("output");
-  s.directory = output.text({.name = "directory", .doc = "folder of a run; -d goes first"},
-                            "runs/run");
+  s.directory = read_output_directory(deck);
 }
 
 void read_run(const Deck& deck, RunSettings& s) {
@@ -67,6 +64,18 @@ void read_batch(const Deck& deck, Index context, RunSettings& s) {
 }
 
 }  // namespace
+
+std::string read_job(const Deck& deck) {
+  return deck.table("").choice(
+      {.name = "job",
+       .doc = "what to do: train a model, time its step, or measure embedding matrices"},
+      "train", {"train", "bench", "capacity"});
+}
+
+std::string read_output_directory(const Deck& deck) {
+  return deck.table("output").text(
+      {.name = "directory", .doc = "folder of a run; -d goes first"}, "runs/run");
+}
 
 RunSettings RunSettings::read(const Deck& deck, Index context) {
   RunSettings s;

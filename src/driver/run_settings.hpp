@@ -8,6 +8,10 @@
 
 namespace lexikos {
 
+/// The deck's job, by its name; jobs that train nothing read only this and their own tables.
+std::string read_job(const Deck& deck);
+std::string read_output_directory(const Deck& deck);
+
 struct RunSettings {
   std::string job;         // "train" or "bench"
   std::uint64_t seed = 0;  // of initial values and of the data order
