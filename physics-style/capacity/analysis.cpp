@@ -157,7 +157,7 @@ class Analysis {
   }
 
   void take_spectrum(GramMoments& gram, SetStatistics& s) {
-    if (!settings_.spectrum) return;
+    if (matrix_.width > settings_.spectrum_width) return;
     const Kokkos::Timer timer;
     s.eigenvalues = gram.eigenvalues(comm_);
     report_.spectrum_seconds += timer.seconds();
@@ -309,9 +309,10 @@ AnalysisSettings AnalysisSettings::read(const DeckTable& table) {
       {.name = "gram_width",
        .doc = "largest D with a D x D Gram matrix in double: sigma to full precision"},
       s.gram_width, NonNegative{});
-  s.spectrum = table.flag(
-      {.name = "spectrum", .doc = "eigenvalues of the Gram matrix and effective ranks; D^3"},
-      s.spectrum);
+  s.spectrum_width = table.integer(
+      {.name = "spectrum_width",
+       .doc = "largest D, up to gram_width, with eigenvalues and effective ranks; time grows as D^3"},
+      s.spectrum_width, NonNegative{});
   return s;
 }
 

@@ -19,7 +19,7 @@ struct AnalysisSettings {
   double outlier_z = 6.0;
   Index norm_bins = 100;
   Index gram_width = 4096;       // largest D whose D x D Gram matrix is made
-  bool spectrum = true;          // its eigenvalues too
+  Index spectrum_width = 2048;   // largest D whose eigenvalues are computed from it
   Index double_work = Index{4} << 30;  // up to this n^2 D, pairs are multiplied in double
 
   /// Keys of [capacity] that belong to the analysis.

@@ -53,14 +53,16 @@ double fitted_epsilon(double d, double k, const Law& law) {
 
 int capacity_class(double epsilon) { return epsilon > 0.2 ? 1 : epsilon < 0.1 ? 2 : 0; }
 
-std::string capacity_text(double log_k) {
+std::string capacity_text(double log_k, Rounding rounding) {
   char text[48];
   const double ten = log_k / std::log(10.0);
   if (!(ten < 300)) {
     std::snprintf(text, sizeof text, "10^%.2f", ten);
   } else if (ten < 6) {
     // A number that is whole but for rounding must not become the next one.
-    std::snprintf(text, sizeof text, "%.0f", std::ceil(std::exp(log_k) * (1 - 1e-12)));
+    const double k = std::exp(log_k);
+    const bool up = rounding == Rounding::up;
+    std::snprintf(text, sizeof text, "%.0f", up ? std::ceil(k * (1 - 1e-12)) : std::floor(k * (1 + 1e-12)));
   } else {
     std::snprintf(text, sizeof text, "%.2e", std::exp(log_k));
   }

@@ -30,7 +30,6 @@ struct Law {
 
 double log_capacity_jl(double d, double epsilon, double constant);
 double log_capacity_adjusted(double d, double epsilon, const Law& law);
-/// The paper rounds k up; so does capacity_text.
 double log_capacity_fitted(double d, double epsilon, const Law& law);
 
 /// The coherence of k optimally packed vectors; 0 where k <= d (adjusted) or k^a <= d.
@@ -40,7 +39,9 @@ double fitted_epsilon(double d, double k, const Law& law);
 /// 1: epsilon > 0.2, 2: epsilon < 0.1, 0: neither.
 int capacity_class(double epsilon);
 
-/// e^log_k, rounded up: "277", "3.99e+07", and "10^1234.57" where no double holds it.
-std::string capacity_text(double log_k);
+/// e^log_k as a number of vectors: "277", "3.99e+07", and "10^1234.57" where no double holds it. A
+/// bound k <= x is rounded down; the paper rounds the four-parameter k up.
+enum class Rounding { down, up };
+std::string capacity_text(double log_k, Rounding rounding = Rounding::down);
 
 }  // namespace lexikos::capacity

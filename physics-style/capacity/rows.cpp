@@ -54,14 +54,27 @@ bool all_finite(const double* x, Index n) {
   return bad == 0;
 }
 
-/// Euclidean norm without overflow or underflow.
-double safe_norm(double* x, Index n) {
+/// A norm as scaled 2^exponent, so that it neither overflows nor underflows; 0 2^0 for a zero row.
+struct Norm {
+  double scaled = 0;
+  int exponent = 0;
+};
+
+/// Destroys x where its numbers are too large or small to be squared.
+Norm norm_of(double* x, Index n) {
   const double most = largest_magnitude(x, n);
-  if (most == 0) return 0;
+  if (most == 0) return {};
   const int exponent = std::ilogb(most);
-  if (std::abs(exponent) < 400) return std::sqrt(dot(x, x, n));
+  if (std::abs(exponent) < 400) {
+    return {std::sqrt(dot(x, x, n)) * std::ldexp(1.0, -exponent), exponent};
+  }
   for (Index i = 0; i < n; ++i) x[i] = std::ldexp(x[i], -exponent);
-  return std::ldexp(std::sqrt(dot(x, x, n)), exponent);
+  return {std::sqrt(dot(x, x, n)), exponent};
+}
+
+double safe_norm(double* x, Index n) {
+  const Norm norm = norm_of(x, n);
+  return std::ldexp(norm.scaled, norm.exponent);
 }
 
 constexpr int lowest_factor = -1000;  // 2^1000 is the largest power that rows are multiplied by
@@ -89,12 +102,9 @@ RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicat
         bad[i - share.begin] = 1;
         return;
       }
-      const double most = largest_magnitude(x, matrix.width);
-      if (most == 0) return;
-      const int exponent = std::ilogb(most);
-      for (Index d = 0; d < matrix.width; ++d) x[d] = std::ldexp(x[d], -exponent);
-      facts[2 * i] = std::sqrt(dot(x, x, matrix.width));
-      facts[2 * i + 1] = exponent;
+      const Norm norm = norm_of(x, matrix.width);
+      facts[2 * i] = norm.scaled;
+      facts[2 * i + 1] = norm.exponent;
     };
     for_host_rows("Lexikos::capacity::norms", share.begin, share.end, matrix.width,
                   measure);
@@ -216,12 +226,14 @@ void UnitRows::fill(Index begin, Index count, T* out, const double* shift) const
   const Index width = matrix_.width;
   for_host_rows("Lexikos::capacity::fill", 0, count, width, [&](Index k, double* x) {
     unit_row(begin + k, x);
-    if (shift != nullptr) {
-      for (Index d = 0; d < width; ++d) x[d] -= shift[d];
-    }
     T* row = out + k * width;
-    LEXIKOS_SIMD
-    for (Index d = 0; d < width; ++d) row[d] = static_cast<T>(x[d]);
+    if (shift == nullptr) {
+      LEXIKOS_SIMD
+      for (Index d = 0; d < width; ++d) row[d] = static_cast<T>(x[d]);
+    } else {
+      LEXIKOS_SIMD
+      for (Index d = 0; d < width; ++d) row[d] = static_cast<T>(x[d] - shift[d]);
+    }
   });
 }
 

@@ -104,7 +104,8 @@ std::string statistics_text(const MatrixReport& report, const capacity::Law& law
     return capacity::capacity_text(capacity::log_capacity_adjusted(width_of(r), s.epsilon(), law));
   });
   row("k four-param.", [](Set s, Report r, Law law) {
-    return capacity::capacity_text(capacity::log_capacity_fitted(width_of(r), s.epsilon(), law));
+    return capacity::capacity_text(capacity::log_capacity_fitted(width_of(r), s.epsilon(), law),
+                                   capacity::Rounding::up);
   });
   const bool spectra = !report.sets.front().eigenvalues.empty();
   if (!spectra) return text;

@@ -137,10 +137,9 @@ void ql_iterations(std::vector<double>& d, std::vector<double>& e) {
   constexpr double unit = std::numeric_limits<double>::epsilon();
   double scale = 0;
   for (const double x : d) scale = std::max(scale, std::abs(x));
-  // Small against the neighbours, or against the whole matrix (clusters of zeros).
-  const auto negligible = [&](Index i) {
-    return std::abs(e[i]) <= unit * (std::abs(d[i]) + std::abs(d[i + 1]) + unit * scale);
-  };
+  for (const double x : e) scale = std::max(scale, std::abs(x));
+  // Against the whole matrix: in a cluster of zeros an element is never small for its neighbours.
+  const auto negligible = [&](Index i) { return std::abs(e[i]) <= unit * scale; };
   for (Index low = 0; low < n; ++low) {
     for (int step = 0;; ++step) {
       Index high = low;
