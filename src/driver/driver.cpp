@@ -6,6 +6,7 @@
 #include "deck/sweep.hpp"
 #include "driver/bake.hpp"
 #include "driver/bench.hpp"
+#include "driver/capacity.hpp"
 #include "driver/checkpoint_use.hpp"
 #include "driver/configuration.hpp"
 #include "driver/evaluate.hpp"
@@ -158,6 +159,7 @@ std::string key_reference() {
   const Deck blank = Deck::blank();
   expand_sweep(blank);
   MemberSettings<float>::read(blank, "", "");
+  CapacitySettings::read(blank, "");
   PackingSettings::read(blank, "");
   return key_reference_markdown(blank.keys());
 }
@@ -165,6 +167,10 @@ std::string key_reference() {
 void drive(const Deck& deck, const Arguments& arguments, const Communicator& world) {
   const std::string job = read_job(deck);
   if (arguments.dry_run || (job != "train" && job != "packing")) release_stop_signals();
+  if (job == "capacity") {
+    run_capacity(CapacitySettings::read(deck, arguments.outdir), arguments.dry_run, world);
+    return;
+  }
   if (job == "packing") {
     run_packing(PackingSettings::read(deck, arguments.outdir), arguments, world);
     return;

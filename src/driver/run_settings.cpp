@@ -89,8 +89,8 @@ std::string read_job(const Deck& deck) {
   return deck.table("").choice(
       {.name = "job",
        .doc = "train a model, evaluate a checkpoint, bake its input interface into a table, time a "
-              "step, or pack vectors"},
-      "train", {"train", "evaluate", "bake", "bench", "packing"});
+              "step, measure embedding matrices, or pack vectors"},
+      "train", {"train", "evaluate", "bake", "bench", "capacity", "packing"});
 }
 
 std::uint64_t read_seed(const Deck& deck) {

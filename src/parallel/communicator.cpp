@@ -1,5 +1,6 @@
 #include "parallel/communicator.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace lexikos {
@@ -27,9 +28,16 @@ Communicator Communicator::split(int colour) const {
 }
 
 void Communicator::sum(std::vector<double>& values) const {
+  sum(values.data(), static_cast<std::int64_t>(values.size()));
+}
+
+void Communicator::sum(double* values, std::int64_t count) const {
   if (size_ == 1) return;
-  MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
-                comm_);
+  constexpr std::int64_t most = std::int64_t{1} << 26;  // MPI counts in int
+  for (std::int64_t begin = 0; begin < count; begin += most) {
+    MPI_Allreduce(MPI_IN_PLACE, values + begin, static_cast<int>(std::min(most, count - begin)),
+                  MPI_DOUBLE, MPI_SUM, comm_);
+  }
 }
 
 double Communicator::sum(double value) const {

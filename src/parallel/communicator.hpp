@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string>
@@ -31,6 +32,7 @@ class Communicator {
 
   /// Sums over ranks, element by element, in place; every rank gets the same bits.
   void sum(std::vector<double>& values) const;
+  void sum(double* values, std::int64_t count) const;
   double sum(double value) const;
   double max(double value) const;
 

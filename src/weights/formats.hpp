@@ -1,0 +1,42 @@
+// One reader for each format; only weight_file.cpp includes this. Each throws Error(file) with one
+// line on anything that is wrong, and maps rather than copies.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weights/mapped_file.hpp"
+#include "weights/weight_file.hpp"
+
+namespace lexikos::formats {
+
+using File = std::shared_ptr<const MappedFile>;
+
+/// A tensor of plain rows inside a mapped file; `open` checks that it is a matrix.
+TensorEntry stored_tensor(const File& file, const std::string& name, std::vector<Index> shape,
+                          const std::string& type, std::optional<Element> element,
+                          std::uint64_t offset);
+
+bool is_safetensors(const MappedFile& file);
+std::vector<TensorEntry> read_safetensors(const File& file);
+/// The tensors of all shards that a model.safetensors.index.json names.
+std::vector<TensorEntry> read_safetensors_index(const File& index);
+
+bool is_gguf(const MappedFile& file);
+std::vector<TensorEntry> read_gguf(const File& file);
+
+bool is_npy(const MappedFile& file);
+std::vector<TensorEntry> read_npy(const File& file);
+
+struct Hdf5Matrices {
+  std::string format;
+  std::vector<TensorEntry> tensors;
+  std::string input, output;  // tensor names where the file's format tells them
+  std::string why_no_input;
+};
+bool is_hdf5(const MappedFile& file);
+/// `dataset` "" takes them all.
+Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset);
+
+}  // namespace lexikos::formats

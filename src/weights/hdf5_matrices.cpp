@@ -1,0 +1,114 @@
+// Matrices in HDF5 files: datasets of real numbers, mapped where the file keeps them as plain rows.
+#include "deck/deck.hpp"
+#include "outputs/checkpoint.hpp"
+#include "outputs/embedding_file.hpp"
+#include "outputs/hdf5_file.hpp"
+#include "utils/error.hpp"
+#include "weights/formats.hpp"
+
+namespace lexikos::formats {
+namespace {
+
+constexpr const char* advice = "check capacity.files";
+
+/// All of it through the library, which converts: what is chunked, compressed, foreign or 2 bytes
+/// wide (half precision and bfloat16 look alike from outside).
+template <class T>
+WeightMatrix copied(const Hdf5Reader& file, const std::string& dataset, const DatasetInfo& info) {
+  auto values = std::make_shared<std::vector<T>>(file.read<T>(dataset));
+  const auto* data = reinterpret_cast<const std::byte*>(values->data());
+  return {"", info.shape[0], info.shape[1],
+          std::is_same_v<T, double> ? Element::f64 : Element::f32, data, values};
+}
+
+WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
+  const Hdf5Reader file(path, advice);
+  const DatasetInfo info = file.info(dataset);
+  const std::string name = path + ":" + dataset;
+  const std::string start = "cannot read '" + name + "': ";
+  if (info.shape.size() != 2) {
+    fail(Status::file, start + "it has " + std::to_string(info.shape.size()) +
+                           " dimensions; a matrix [V D] is expected");
+  }
+  if (info.kind != DatasetInfo::Kind::real) fail(Status::file, start + "its values are not real");
+  const bool plain = info.contiguous && info.native_order && info.file_offset >= 0 &&
+                     (info.element_bytes == 4 || info.element_bytes == 8);
+  if (!plain) {
+    WeightMatrix matrix = info.element_bytes == 8 ? copied<double>(file, dataset, info)
+                                                  : copied<float>(file, dataset, info);
+    matrix.name = name;
+    return matrix;
+  }
+  const auto mapped = std::make_shared<const MappedFile>(path);
+  const Element element = info.element_bytes == 8 ? Element::f64 : Element::f32;
+  return stored_tensor(mapped, dataset, info.shape, element_name(element), element,
+                       static_cast<std::uint64_t>(info.file_offset))
+      .open();
+}
+
+TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset) {
+  TensorEntry entry{.name = dataset, .shape = {}, .type = "HDF5", .open = {}};
+  entry.shape = file.info(dataset).shape;
+  entry.open = [path = file.path(), dataset] { return open_dataset(path, dataset); };
+  return entry;
+}
+
+/// The matrices of a group; groups below it are not searched.
+void add_members(const Hdf5Reader& file, const std::string& group, Hdf5Matrices& found) {
+  for (const std::string& name : file.members(group)) {
+    const std::string object = (group == "/" ? "" : group) + "/" + name;
+    try {
+      TensorEntry entry = entry_of(file, object);
+      if (entry.shape.size() == 2) found.tensors.push_back(std::move(entry));
+    } catch (const Error&) {
+      continue;  // a group, or of a type that is no number
+    }
+  }
+}
+
+/// Which parameters of a checkpoint are the two tables; the deck in it says how tokens enter.
+void find_tables(const Hdf5Reader& file, Hdf5Matrices& found) {
+  const Deck deck = Deck::from_string(file.text("/", "deck"), "the deck of " + file.path());
+  const Node* interface = deck.root().at({"embedding", "interface"});
+  const std::string name = interface != nullptr ? interface->text : "";
+  found.output = "/parameters/head.weight";
+  if (name == "tied") found.input = found.output;
+  if (name == "untied") found.input = "/parameters/embedding.untied.table";
+  if (found.input.empty()) {
+    found.why_no_input = "the input matrix of interface '" + name +
+                         "' is computed, not stored; give the run's embedding.h5";
+  }
+}
+
+}  // namespace
+
+bool is_hdf5(const MappedFile& file) { return file.text(0, 8) == "\x89HDF\r\n\x1a\n"; }
+
+Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset) {
+  const Hdf5Reader file(path, advice);
+  Hdf5Matrices found{.format = "HDF5", .tensors = {}, .input = {}, .output = {}, .why_no_input = {}};
+  if (!dataset.empty()) {
+    found.tensors.push_back(entry_of(file, dataset));
+    found.input = dataset;
+    return found;
+  }
+  const bool labelled = file.has_attribute("/", "format");
+  const std::string label = labelled ? file.text("/", "format") : "";
+  if (label == "lexikos-embedding") {
+    file.require_format(label, embedding_format_version);
+    found.input = "/input";
+    found.output = "/output";
+    found.format = "embedding.h5";
+    add_members(file, "/", found);
+  } else if (label == "lexikos-checkpoint") {
+    file.require_format(label, checkpoint_format_version);
+    found.format = "checkpoint";
+    add_members(file, "/parameters", found);
+    find_tables(file, found);
+  } else {
+    add_members(file, "/", found);
+  }
+  return found;
+}
+
+}  // namespace lexikos::formats

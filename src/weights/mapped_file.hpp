@@ -1,0 +1,42 @@
+// A whole file as read-only memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace lexikos {
+
+class MappedFile {
+ public:
+  /// Maps `path`. Throws Error(file): missing, a folder, empty, or refused by the system.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::byte* data() const { return data_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// `count` bytes from `begin` as text; fewer at the end of the file.
+  [[nodiscard]] std::string_view text(std::uint64_t begin, std::uint64_t count) const;
+  /// A little-endian number at any byte; the caller has checked that it is there.
+  template <class T>
+  [[nodiscard]] T number(std::uint64_t at) const {
+    T value;
+    std::memcpy(&value, data_ + at, sizeof value);
+    return value;
+  }
+
+  /// Throws Error(file): "cannot read '<path>': <what>".
+  [[noreturn]] void refuse(const std::string& what) const;
+
+ private:
+  std::string path_;
+  const std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace lexikos

@@ -1,0 +1,52 @@
+// The matrices of a weight file, whatever its format; README.md lists the formats.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weights/weight_matrix.hpp"
+
+namespace lexikos {
+
+/// What a file says about one of its tensors.
+struct TensorEntry {
+  std::string name;
+  std::vector<Index> shape;
+  std::string type;                    ///< as the file calls it
+  std::function<WeightMatrix()> open;  ///< throws Error(file) where it is no matrix of a known type
+};
+
+enum class Side { input, output };
+
+class WeightFile {
+ public:
+  /// Opens a file, a folder with model.safetensors(.index.json), or "file.h5:/dataset". The format
+  /// is recognised by content. Throws Error(file) on everything that is wrong with it.
+  explicit WeightFile(const std::string& place);
+
+  /// The file's name, and its format in words.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& format() const { return format_; }
+  [[nodiscard]] const std::vector<TensorEntry>& tensors() const { return tensors_; }
+
+  /// The tensor of that name. Throws Error(file) that lists near names where there is none.
+  [[nodiscard]] WeightMatrix matrix(const std::string& name) const;
+
+  /// The embedding matrix by the names that model families give it. Nothing where the file has no
+  /// output matrix (tied models). Throws Error(file) where there is no input matrix, or where two
+  /// names fit.
+  [[nodiscard]] std::optional<WeightMatrix> matrix(Side side) const;
+
+ private:
+  [[nodiscard]] std::string near_names(const std::string& wanted) const;
+
+  std::string path_, format_;
+  std::vector<TensorEntry> tensors_;
+  /// Where the format itself says which tensor is which; empty: by the family table.
+  std::string input_, output_;
+  std::string why_no_input_;  // said instead of near names
+};
+
+}  // namespace lexikos
