@@ -91,20 +91,53 @@ CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters)
   return header;
 }
 
+namespace {
+
+/// Overwrites out [count D] with rows [begin, begin + count) of the input matrix.
 template <class S>
-void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model) {
+void copy_input_rows(Model<S>& model, const Buffer<S>& work, Index begin, Index count,
+                     float* out) {
   const ExecSpace space;
   const Index width = model.shape().width;
+  const Index block = static_cast<Index>(work.size()) / width;
+  for (Index done = 0; done < count; done += block) {
+    const Index part = std::min(block, count - done);
+    const View2<S> window(work.data(), part, width);
+    model.materialise(space, begin + done, part, window);
+    space.fence();
+    copy_rows(window, out + done * width);
+  }
+}
+
+template <class S>
+Buffer<S> block_of_rows(const Model<S>& model) {
   const Index block = std::min<Index>(model.distinct_max(), 4096);
-  const Buffer<S> rows(without_initializing("Lexikos::embedding_file::block"), block * width);
+  return Buffer<S>(without_initializing("Lexikos::embedding_file::block"),
+                   block * model.shape().width);
+}
+
+}  // namespace
+
+template <class S>
+std::vector<float> input_matrix_on_host(Model<S>& model) {
+  std::vector<float> rows(static_cast<std::size_t>(model.shape().vocabulary * model.shape().width));
+  copy_input_rows(model, block_of_rows(model), 0, model.shape().vocabulary, rows.data());
+  return rows;
+}
+
+template <class S>
+std::vector<float> output_matrix_on_host(const Model<S>& model) {
+  std::vector<float> rows(static_cast<std::size_t>(model.shape().vocabulary * model.shape().width));
+  copy_rows(model.output_matrix(), rows.data());
+  return rows;
+}
+
+template <class S>
+void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model) {
+  const Index width = model.shape().width;
+  const Buffer<S> work = block_of_rows(model);
   const auto input = [&](Index begin, Index count, float* out) {
-    for (Index done = 0; done < count; done += block) {
-      const Index part = std::min(block, count - done);
-      const View2<S> window(rows.data(), part, width);
-      model.materialise(space, begin + done, part, window);
-      space.fence();
-      copy_rows(window, out + done * width);
-    }
+    copy_input_rows(model, work, begin, count, out);
   };
   const View2<S> head = model.output_matrix();
   const auto output = [&](Index begin, Index count, float* out) {
@@ -118,6 +151,8 @@ void save_embedding_file(const std::string& path, const Attributes& attributes, 
                               const Parameters<S>&, const History&);                         \
   template CheckpointHeader load_state<S>(const std::string&, Parameters<S>&, History&);     \
   template CheckpointHeader load_values<S>(const std::string&, Parameters<S>&);              \
+  template std::vector<float> input_matrix_on_host<S>(Model<S>&);                            \
+  template std::vector<float> output_matrix_on_host<S>(const Model<S>&);                     \
   template void save_embedding_file<S>(const std::string&, const Attributes&, Model<S>&);
 LEXIKOS_MEMBER_FILES(float)
 LEXIKOS_MEMBER_FILES(double)

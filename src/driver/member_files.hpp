@@ -26,6 +26,12 @@ CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, 
 template <class S>
 CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters);
 
+/// The V x D input matrix, materialised, and the head's, in host memory, row by row.
+template <class S>
+std::vector<float> input_matrix_on_host(Model<S>& model);
+template <class S>
+std::vector<float> output_matrix_on_host(const Model<S>& model);
+
 /// Writes the materialised input matrix and the head's.
 template <class S>
 void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model);

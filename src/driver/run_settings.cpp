@@ -49,6 +49,11 @@ void read_run(const Deck& deck, RunSettings& s) {
        .unit = "increasing"},
       {1e-7, 1e-6, 1e-5, 1e-4}, Above(0) && Below(1));
   check_edges(validation, s.frequency_edges);
+  s.geometry_every = deck.table("geometry").integer(
+      {.name = "every",
+       .doc = "between measurements of the cosines of all pairs of embedding rows; 0: never",
+       .unit = "steps"},
+      0, NonNegative{});
   const DeckTable checkpoint = deck.table("checkpoint");
   s.checkpoint_every = checkpoint.integer(
       {.name = "every", .doc = "between checkpoints; 0: at the end only", .unit = "steps"}, 0,

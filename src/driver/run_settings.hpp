@@ -30,6 +30,8 @@ struct RunSettings {
   Index validation_tokens = 0;  // 0: all
   std::vector<double> frequency_edges;  // of the bins that the loss is stratified by
 
+  Index geometry_every = 0;  // steps; 0: never
+
   Index checkpoint_every = 0;  // steps; 0: at the end only
   Index checkpoint_keep = 0;   // 0: all
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "capacity/analysis.hpp"
 #include "driver/checkpoint_use.hpp"
 #include "driver/configuration.hpp"
 #include "driver/member_files.hpp"
@@ -141,6 +142,25 @@ void Trainer<S>::evaluate() {
 }
 
 template <class S>
+void Trainer<S>::record_geometry(Index matrix, const std::vector<float>& rows) {
+  capacity::AnalysisSettings settings;
+  settings.spectrum_width = 0;  // eigenvalues are the job `capacity`'s
+  const capacity::MatrixReport report = capacity::analyse(
+      WeightMatrix::over(rows.data(), model_.shape().vocabulary, model_.shape().width,
+                         matrix == 0 ? "the input matrix" : "the head's matrix"),
+      settings, comm_);
+  const capacity::SetStatistics &raw = report.sets[0], &centred = report.sets[1];
+  history_.append("geometry", {done_, done_ * settings_.run.batch_tokens, matrix, raw.mean,
+                               raw.deviation, raw.epsilon(), centred.epsilon()});
+}
+
+template <class S>
+void Trainer<S>::measure_geometry() {
+  record_geometry(0, input_matrix_on_host(model_));
+  if (model_.embedding_counts().shared == 0) record_geometry(1, output_matrix_on_host(model_));
+}
+
+template <class S>
 void Trainer<S>::record(const StepRecord& r) {
   const Index tokens = r.step * settings_.run.batch_tokens;
   history_.append("history", {r.step, tokens, r.loss, r.learning_rate, r.gradient_norm,
@@ -209,6 +229,7 @@ Outcome Trainer<S>::train(const Clock& wall_clock, std::optional<double> wall_li
   const auto due = [&](Index every) { return every > 0 && done_ % every == 0; };
   comm_.on_root([&] { make_directory(settings_.directory); });
   if (done_ == 0 && run.validation_every > 0) evaluate();
+  if (done_ == 0 && run.geometry_every > 0) measure_geometry();
   bool stop = false;
   while (done_ < run.steps && !stop) {
     const StepRecord r = step(done_ + 1);
@@ -219,6 +240,7 @@ Outcome Trainer<S>::train(const Clock& wall_clock, std::optional<double> wall_li
       evaluate();
       save_history("running");
     }
+    if (due(run.geometry_every)) measure_geometry();
     const Request asked = request(wall_clock, wall_limit);
     stop = asked.stop();
     if (asked.dump) {

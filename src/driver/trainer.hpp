@@ -74,6 +74,8 @@ class Trainer {
 
  private:
   void evaluate();
+  void measure_geometry();
+  void record_geometry(Index matrix, const std::vector<float>& rows);
   void record(const StepRecord& r);
   void report(const StepRecord& r);
   void save_checkpoint();

@@ -11,6 +11,9 @@ namespace {
 
 constexpr const char* format = "lexikos-history";
 
+// Format version 1 did not have these groups.
+bool may_be_absent(const std::string& group) { return group == "frequency" || group == "geometry"; }
+
 HistoryColumn make_column(const std::string& name, bool whole, const std::string& unit,
                           const std::string& definition) {
   HistoryColumn column{name, unit, definition, {}};
@@ -53,6 +56,7 @@ History::History() {
   groups_.push_back({"history", "one row a recorded training step", {}});
   groups_.push_back({"validation", "one row an evaluation on the validation tokens", {}});
   groups_.push_back({"frequency", "one row a bin of token frequency in each evaluation", {}});
+  groups_.push_back({"geometry", "one row a matrix each time its cosines were measured", {}});
   const char* step = "steps of the optimiser done when the row was written";
   const char* tokens = "target tokens trained on up to this step, all ranks";
 
@@ -89,6 +93,16 @@ History::History() {
   add_column("frequency", "loss", Type::real, "nats per token",
              "cross entropy summed over these targets and divided by their number");
   add_column("frequency", "perplexity", Type::real, "1", "exp(loss), per token of this bin");
+
+  add_column("geometry", "step", Type::whole, "1", step);
+  add_column("geometry", "tokens", Type::whole, "tokens", tokens);
+  add_column("geometry", "matrix", Type::whole, "1",
+             "0: the input matrix, one row a token; 1: the head's");
+  add_column("geometry", "mu", Type::real, "1", "mean of the cosines of all pairs of rows");
+  add_column("geometry", "sigma", Type::real, "1", "their standard deviation");
+  add_column("geometry", "epsilon", Type::real, "1", "mu + 2 sigma");
+  add_column("geometry", "epsilon_centred", Type::real, "1",
+             "the same of the rows less their mean");
 }
 
 const History::Group& History::group(const std::string& name) const {
@@ -96,7 +110,7 @@ const History::Group& History::group(const std::string& name) const {
   for (const Group& group : groups_) {
     if (group.name == wanted) return group;
   }
-  fail(Status::file, "there is no history group '" + name + "'; it is 'history', 'validation' or 'frequency'");
+  fail(Status::file, "there is no history group '" + name + "'; it is 'history', 'validation', 'frequency' or 'geometry'");
 }
 
 History::Group& History::group(const std::string& name) {
@@ -214,7 +228,7 @@ void History::read_rows(const Hdf5Reader& file) {
   const std::string start = "cannot read '" + file.path() + "': ";
   std::vector<Group> read = groups_;
   for (Group& target : read) {
-    if (!file.has("/" + target.name) && target.name == "frequency") {  // format version 1
+    if (!file.has("/" + target.name) && may_be_absent(target.name)) {
       for (HistoryColumn& column : target.columns) {
         std::visit([](auto& values) { values.clear(); }, column.values);
       }
@@ -257,7 +271,7 @@ History History::read(const std::string& path, Attributes* attributes) {
   if (attributes != nullptr) *attributes = file.attributes("/");
   History history;
   for (Group& target : history.groups_) {
-    if (!file.has("/" + target.name) && target.name == "frequency") continue;  // version 1
+    if (!file.has("/" + target.name) && may_be_absent(target.name)) continue;
     target.columns.clear();
     for (const std::string& name : file.members("/" + target.name)) {
       target.columns.push_back(stored_column(file, target.name, name));

@@ -1,8 +1,8 @@
 // History: the numbers of a run against its steps, in memory and in history.h5.
 //
-// Three groups of columns, "history" (one row a recorded step), "validation" (one row an
-// evaluation) and "frequency" (one row a bin of token frequency in each evaluation). Base columns
-// are there from the start; packages add theirs to "history" before the first row. The file is
+// Four groups of columns: "history" (one row a recorded step), "validation" (one row an
+// evaluation), "frequency" (one row a bin of token frequency in each evaluation) and "geometry" (one
+// row a matrix whose cosines were measured). Base columns are there from the start; packages add theirs to "history" before the first row. The file is
 // written whole and renamed, so a reader never sees half of it. README.md has the layout.
 #pragma once
 

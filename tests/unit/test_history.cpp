@@ -56,6 +56,9 @@ TEST_CASE("the base columns are those that readers know") {
         std::vector<std::string>{"step int64", "tokens int64", "lower double", "upper double",
                                  "ids int64", "targets int64", "loss double",
                                  "perplexity double"});
+  CHECK(names(history, "/geometry") ==
+        std::vector<std::string>{"step int64", "tokens int64", "matrix int64", "mu double",
+                                 "sigma double", "epsilon double", "epsilon_centred double"});
 }
 
 TEST_CASE("a history comes back with its columns, units, order and attributes") {
