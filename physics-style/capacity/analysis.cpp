@@ -88,8 +88,8 @@ class Analysis {
     if (matrix_.width <= settings_.gram_width) from_grams();
     const Kokkos::Timer pair_timer;
     const double n = static_cast<double>(raw_.size());
-    report_.in_double = n * n * static_cast<double>(matrix_.width) <=
-                        static_cast<double>(settings_.double_work);
+    report_.in_double =
+        n * n * static_cast<double>(matrix_.width) <= static_cast<double>(settings_.double_work);
     if (report_.in_double) {
       from_pairs<double>();
     } else {
@@ -116,8 +116,8 @@ class Analysis {
     for (Index i = 0; i < used; ++i) report_.norms.push_back(norms_.norm(i));
     selection_ = select_rows(norms_, settings_, report_);
     if (selection_.size() < 2) {
-      fail(Status::file, "cannot analyse '" + matrix_.name + "': " +
-                             std::to_string(selection_.size()) + " of its " +
+      fail(Status::file, "cannot analyse '" + matrix_.name +
+                             "': " + std::to_string(selection_.size()) + " of its " +
                              std::to_string(matrix_.rows) +
                              " rows are neither zero nor padding; two are needed for a pair");
     }
@@ -144,8 +144,7 @@ class Analysis {
     add_set("raw", "all rows that are not zero or padding", raw_, raw_.size());
     add_set("centred", "the same without their mean row", centred_, centred_.size());
     if (!selection_.has_subset()) return;
-    add_set("raw_regular", "without untrained rows and outliers of norm", raw_,
-            selection_.regular);
+    add_set("raw_regular", "without untrained rows and outliers of norm", raw_, selection_.regular);
     add_set("centred_regular", "the same without their mean row", centred_regular_,
             centred_regular_.size());
   }
@@ -209,9 +208,9 @@ class Analysis {
     if (rows.size() < 2) return;
     PairSettings pairs = settings_.pairs;
     pairs.inner = 0;
-    accept(tally_pairs<S>(rows, {{.where = PairQuestion::Where::all, .shift = s.mean,
-                                  .centred = nullptr}},
-                          pairs, comm_)[0],
+    accept(tally_pairs<S>(
+               rows, {{.where = PairQuestion::Where::all, .shift = s.mean, .centred = nullptr}},
+               pairs, comm_)[0],
            s);
   }
 
@@ -265,8 +264,7 @@ class Analysis {
   void exact_extremes() {
     for (SetStatistics& s : report_.sets) {
       const bool centred = s.name.rfind("centred", 0) == 0;
-      const UnitRows& rows =
-          s.name == "centred" ? centred_ : centred ? centred_regular_ : raw_;
+      const UnitRows& rows = s.name == "centred" ? centred_ : centred ? centred_regular_ : raw_;
       std::vector<Index> place(static_cast<std::size_t>(matrix_.rows), 0);
       for (Index k = 0; k < rows.size(); ++k) place[rows.ids()[k]] = k;
       for (auto* list : {&s.tally.most_positive, &s.tally.most_negative}) {
@@ -295,10 +293,11 @@ AnalysisSettings AnalysisSettings::read(const DeckTable& table) {
   s.pairs.extremes = table.integer(
       {.name = "extremes", .doc = "most and least similar pairs that are listed, each"},
       s.pairs.extremes, Between(0, 100000));
-  s.vocabulary_size = table.integer(
-      {.name = "vocabulary_size", .doc = "of the tokenizer; rows past it are padding; 0: unknown",
-       .unit = "tokens"},
-      s.vocabulary_size, NonNegative{});
+  s.vocabulary_size =
+      table.integer({.name = "vocabulary_size",
+                     .doc = "of the tokenizer; rows past it are padding; 0: unknown",
+                     .unit = "tokens"},
+                    s.vocabulary_size, NonNegative{});
   s.outlier_z = table.real(
       {.name = "outlier_z",
        .doc = "rows further from the median of ln norm are outliers, in units of 1.4826 MAD"},
@@ -311,16 +310,20 @@ AnalysisSettings AnalysisSettings::read(const DeckTable& table) {
       s.gram_width, NonNegative{});
   s.spectrum_width = table.integer(
       {.name = "spectrum_width",
-       .doc = "largest D, up to gram_width, with eigenvalues and effective ranks; time grows as D^3"},
+       .doc =
+           "largest D, up to gram_width, with eigenvalues and effective ranks; time grows as D^3"},
       s.spectrum_width, NonNegative{});
   return s;
 }
 
 const char* moment_source_text(MomentSource source) {
   switch (source) {
-    case MomentSource::pairs: return "all pairs in double";
-    case MomentSource::gram: return "D x D Gram matrix in double";
-    default: return "all pairs in fp32, summed in double";
+    case MomentSource::pairs:
+      return "all pairs in double";
+    case MomentSource::gram:
+      return "D x D Gram matrix in double";
+    default:
+      return "all pairs in fp32, summed in double";
   }
 }
 

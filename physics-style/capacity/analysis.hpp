@@ -13,13 +13,13 @@
 namespace lexikos::capacity {
 
 struct AnalysisSettings {
-  PairSettings pairs;            // `inner` is set by analyse()
-  Index vocabulary_size = 0;     // rows from here on are padding; 0: none
+  PairSettings pairs;                       // `inner` is set by analyse()
+  Index vocabulary_size = 0;                // rows from here on are padding; 0: none
   std::vector<std::uint64_t> train_counts;  // how often each row was trained on; empty: not known
   double outlier_z = 6.0;
   Index norm_bins = 100;
-  Index gram_width = 4096;       // largest D whose D x D Gram matrix is made
-  Index spectrum_width = 2048;   // largest D whose eigenvalues are computed from it
+  Index gram_width = 4096;             // largest D whose D x D Gram matrix is made
+  Index spectrum_width = 2048;         // largest D whose eigenvalues are computed from it
   Index double_work = Index{4} << 30;  // up to this n^2 D, pairs are multiplied in double
 
   /// Keys of [capacity] that belong to the analysis.
@@ -35,8 +35,8 @@ struct SetStatistics {
   std::string name;     // "raw", "centred", "raw_regular", "centred_regular"
   std::string meaning;  // one line
   Index rows = 0;
-  Index lost = 0;       // rows that equal the mean row and have no direction without it
-  PairTally tally;      // empty (0 pairs) where fewer than two rows are left
+  Index lost = 0;                  // rows that equal the mean row and have no direction without it
+  PairTally tally;                 // empty (0 pairs) where fewer than two rows are left
   double mean = 0, deviation = 0;  // of all cosines
   MomentSource source = MomentSource::tiles;
   std::vector<double> eigenvalues;  // of U^T U, descending; on the root, where asked for

@@ -120,8 +120,8 @@ struct FoldOnDevice {
     const double cube =
         lane.template sum<double>(count, [&](Index k) { return about(k) * about(k) * about(k); });
     const S largest = count > 0 ? lane.template max<S>(count, at) : S(-2);
-    const S smallest = count > 0 ? -lane.template max<S>(count, [&](Index k) { return -at(k); })
-                                 : S(2);
+    const S smallest =
+        count > 0 ? -lane.template max<S>(count, [&](Index k) { return -at(k); }) : S(2);
     lane.for_each(count, [&](Index k) {
       const int bin = bin_of(at(k), tile.bin_scale, static_cast<int>(tile.bins) - 1);
       Kokkos::atomic_increment(&tile.counts(slot, bin));
@@ -143,10 +143,10 @@ struct FoldOnDevice {
 template <class S>
 void fold_tile(const ExecSpace& space, const FoldTile<S>& tile) {
   if constexpr (device_is_host) {
-    Kokkos::parallel_for("Lexikos::capacity::fold",
-                         Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0,
-                                                                                  tile.slots),
-                         FoldOnHost<S>{tile});
+    Kokkos::parallel_for(
+        "Lexikos::capacity::fold",
+        Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, tile.slots),
+        FoldOnHost<S>{tile});
   } else {
     Kokkos::parallel_for(
         "Lexikos::capacity::fold",
@@ -162,17 +162,18 @@ void drain_counts(const ExecSpace& space, View2<std::uint32_t> counts, Index bin
                   View1<std::uint64_t> totals) {
   const Index slots = static_cast<Index>(counts.extent(0));
   const Index copies = static_cast<Index>(counts.extent(1)) / bins;
-  for_each("Lexikos::capacity::drain", space, bins, KOKKOS_LAMBDA(const Index bin) {
-    std::uint64_t sum = 0;
-    for (Index slot = 0; slot < slots; ++slot) {
-      for (Index copy = 0; copy < copies; ++copy) {
-        std::uint32_t& count = counts(slot, copy * bins + bin);
-        sum += count;
-        count = 0;
-      }
-    }
-    totals(bin) += sum;
-  });
+  for_each(
+      "Lexikos::capacity::drain", space, bins, KOKKOS_LAMBDA(const Index bin) {
+        std::uint64_t sum = 0;
+        for (Index slot = 0; slot < slots; ++slot) {
+          for (Index copy = 0; copy < copies; ++copy) {
+            std::uint32_t& count = counts(slot, copy * bins + bin);
+            sum += count;
+            count = 0;
+          }
+        }
+        totals(bin) += sum;
+      });
 }
 
 }  // namespace lexikos::capacity

@@ -17,8 +17,8 @@ struct FoldTile {
   S bin_scale;  // bins / 2
   Index bins;
   double shift;
-  Index slots;               // rows are dealt out to slots, each with sums and counts of its own
-  View2<double> sums;        // [slots 4], added to: pairs, sum, square, cube of c' - shift
+  Index slots;                  // rows are dealt out to slots, each with sums and counts of its own
+  View2<double> sums;           // [slots 4], added to: pairs, sum, square, cube of c' - shift
   View2<std::uint32_t> counts;  // [slots copies * bins], added to
   View1<S> smallest, largest;   // [rows], overwritten; 2 and -2 for a row without pairs
 };

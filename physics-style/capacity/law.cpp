@@ -62,7 +62,8 @@ std::string capacity_text(double log_k, Rounding rounding) {
     // A number that is whole but for rounding must not become the next one.
     const double k = std::exp(log_k);
     const bool up = rounding == Rounding::up;
-    std::snprintf(text, sizeof text, "%.0f", up ? std::ceil(k * (1 - 1e-12)) : std::floor(k * (1 + 1e-12)));
+    std::snprintf(text, sizeof text, "%.0f",
+                  up ? std::ceil(k * (1 - 1e-12)) : std::floor(k * (1 + 1e-12)));
   } else {
     std::snprintf(text, sizeof text, "%.2e", std::exp(log_k));
   }

@@ -3,7 +3,8 @@
 //
 //   Johnson-Lindenstrauss   k = exp(d eps^2 / C)
 //   adjusted                eps = sqrt(C ln(k / d) / d)         k = d exp(d eps^2 / C)
-//   four-parameter          eps = sqrt(C ln(k^a / d)^b / d^c)   k = (d exp((eps^2 d^c / C)^(1/b)))^(1/a)
+//   four-parameter          eps = sqrt(C ln(k^a / d)^b / d^c)   k = (d exp((eps^2 d^c /
+//   C)^(1/b)))^(1/a)
 //
 // The laws hold for eps > 0; an eps below 0 (rows that repel each other) is taken as 0.
 #pragma once
@@ -17,9 +18,9 @@ namespace lexikos::capacity {
 /// The constants; the defaults are the published fits.
 struct Law {
   double jl_textbook = 8.0;
-  double jl_random = 3.029;    // random packings
-  double adjusted = 1.2934;    // optimised packings
-  double scale = 0.45809143;   // four-parameter: C, a, b, c; optimised packings
+  double jl_random = 3.029;   // random packings
+  double adjusted = 1.2934;   // optimised packings
+  double scale = 0.45809143;  // four-parameter: C, a, b, c; optimised packings
   double a = 1.0668005;
   double b = 1.44738666;
   double c = 0.97197234;

@@ -115,8 +115,8 @@ std::vector<Tile> my_tiles(const std::vector<Tile>& tiles, const Communicator& c
   std::vector<Tile> mine;
   for (const Tile& t : tiles) {
     const double work = static_cast<double>(t.rows) * static_cast<double>(t.columns);
-    const int owner = std::min(static_cast<int>((before + work / 2) / total * comm.size()),
-                               comm.size() - 1);
+    const int owner =
+        std::min(static_cast<int>((before + work / 2) / total * comm.size()), comm.size() - 1);
     if (owner == comm.rank()) mine.push_back(t);
     before += work;
   }
@@ -185,11 +185,20 @@ class Answer {
   void fold(const Tile& tile, View2<const S> cosines, View1<S> smallest, View1<S> largest,
             const std::vector<Index>& ids) {
     const ExecSpace space;
-    FoldTile<S> f{cosines,       tile.row,        tile.column,
-                  window(p_),    window(q_),      window(s_),
-                  static_cast<S>(bins_) / S(2),   bins_,
-                  question_.shift, slots_,        View2<double>(sums_.data(), slots_, 4),
-                  counts(),      smallest,        largest};
+    FoldTile<S> f{cosines,
+                  tile.row,
+                  tile.column,
+                  window(p_),
+                  window(q_),
+                  window(s_),
+                  static_cast<S>(bins_) / S(2),
+                  bins_,
+                  question_.shift,
+                  slots_,
+                  View2<double>(sums_.data(), slots_, 4),
+                  counts(),
+                  smallest,
+                  largest};
     fold_tile(space, f);
     drain_counts(space, counts(), bins_, View1<std::uint64_t>(totals_.data(), bins_));
     space.fence();

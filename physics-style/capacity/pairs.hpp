@@ -36,10 +36,10 @@ class ExtremePairs {
 /// What was found of one set of pairs.
 struct PairTally {
   double pairs = 0;
-  double shift = 0;                    // the sums are about it
+  double shift = 0;  // the sums are about it
   double sum = 0, square = 0, cube = 0;
   double smallest = 2, largest = -2;
-  std::vector<double> histogram;       // [bins] over [-1, 1]; counts, exact up to 2^53
+  std::vector<double> histogram;  // [bins] over [-1, 1]; counts, exact up to 2^53
   std::vector<ExtremePair> most_positive, most_negative;
 
   [[nodiscard]] double mean() const { return shift + sum / pairs; }
@@ -54,20 +54,21 @@ struct PairQuestion {
   enum class Where { all, inside, outside };  // both rows among the first `inner`; not both
 
   Where where = Where::all;
-  double shift = 0;                // near the mean
-  const UnitRows* centred = nullptr;  // p, q, s of the same rows in the same order; null: as they are
+  double shift = 0;  // near the mean
+  const UnitRows* centred =
+      nullptr;  // p, q, s of the same rows in the same order; null: as they are
 };
 
 struct PairSettings {
   Index bins = 2000;
-  Index extremes = 16;  // pairs at each end
-  Index inner = 0;      // rows of the list that form the inner set
+  Index extremes = 16;                  // pairs at each end
+  Index inner = 0;                      // rows of the list that form the inner set
   Index panel_bytes = Index{64} << 20;  // of one panel of rows
 };
 
 /// Answers all questions in one pass over the tiles, which are spread over the ranks; collective.
-/// S is the type of products: float, or double for small lists. Every rank has the whole answer; the
-/// same on any number of ranks but for the order of sums.
+/// S is the type of products: float, or double for small lists. Every rank has the whole answer;
+/// the same on any number of ranks but for the order of sums.
 template <class S>
 std::vector<PairTally> tally_pairs(const UnitRows& rows, const std::vector<PairQuestion>& questions,
                                    const PairSettings& settings, const Communicator& comm);

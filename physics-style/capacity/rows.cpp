@@ -106,8 +106,7 @@ RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicat
       facts[2 * i] = norm.scaled;
       facts[2 * i + 1] = norm.exponent;
     };
-    for_host_rows("Lexikos::capacity::norms", share.begin, share.end, matrix.width,
-                  measure);
+    for_host_rows("Lexikos::capacity::norms", share.begin, share.end, matrix.width, measure);
     const auto first = std::find(bad.begin(), bad.end(), 1);
     if (first != bad.end()) {
       fail(Status::file, "cannot analyse '" + matrix.name + "': row " +

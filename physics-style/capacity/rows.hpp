@@ -8,8 +8,8 @@
 
 namespace lexikos::capacity {
 
-/// Norms of the first `count` rows. A norm is held as scaled * 2^exponent, so that rows of 1e-300 and
-/// of 1e300 have both their directions.
+/// Norms of the first `count` rows. A norm is held as scaled * 2^exponent, so that rows of 1e-300
+/// and of 1e300 have both their directions.
 struct RowNorms {
   std::vector<double> scaled;  // [count], 0 for a zero row
   std::vector<int> exponent;   // [count]
@@ -22,8 +22,8 @@ struct RowNorms {
 /// first row that holds a NaN or an infinity.
 RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicator& comm);
 
-/// Rows whose norm is an outlier: |ln n - median| > z 1.4826 MAD, the median and the median absolute
-/// deviation of ln n over `rows`; a MAD below 1e-6 counts as 1e-6. Ascending.
+/// Rows whose norm is an outlier: |ln n - median| > z 1.4826 MAD, the median and the median
+/// absolute deviation of ln n over `rows`; a MAD below 1e-6 counts as 1e-6. Ascending.
 std::vector<Index> outlier_rows(const RowNorms& norms, const std::vector<Index>& rows, double z);
 
 /// A list of rows, each turned into a unit vector as it is read:

@@ -149,8 +149,8 @@ void dry_run(const CapacitySettings& s, Console& console) {
   console.line(s.resolved_deck);
   const auto say = [&](const char* side, const std::optional<WeightMatrix>& m) {
     if (!m) return;
-    const double work = static_cast<double>(m->rows) * static_cast<double>(m->rows) *
-                        static_cast<double>(m->width);
+    const double work =
+        static_cast<double>(m->rows) * static_cast<double>(m->rows) * static_cast<double>(m->width);
     console.line(std::string(side) + " matrix of " + m->name + ": V " + format_count(m->rows) +
                  ", D " + format_count(m->width) + ", " + element_name(m->element) + ", " +
                  format_si(work, "FLOP"));
@@ -175,16 +175,15 @@ CapacitySettings CapacitySettings::read(const Deck& deck, const std::string& dir
   s.directory = directory.empty() ? of_deck : directory;
   const DeckTable table = deck.table("capacity");
   s.files = table.texts(
-      {.name = "files",
-       .doc = "weight files, folders with model.safetensors, or file.h5:/dataset"},
+      {.name = "files", .doc = "weight files, folders with model.safetensors, or file.h5:/dataset"},
       required);
   s.matrix = table.choice({.name = "matrix", .doc = "which matrices of each file"}, "both",
                           {"input", "output", "both"});
   s.input_tensor = table.text(
       {.name = "input_tensor", .doc = "name of the input matrix; empty: by the model families"},
       "");
-  s.output_tensor = table.text(
-      {.name = "output_tensor", .doc = "the same of the output matrix"}, "");
+  s.output_tensor =
+      table.text({.name = "output_tensor", .doc = "the same of the output matrix"}, "");
   s.tokens_file = table.text(
       {.name = "tokens", .doc = "tokens.h5 that tells which rows were trained on; empty: unknown"},
       "");

@@ -12,9 +12,9 @@ namespace lexikos {
 
 struct CapacitySettings {
   std::vector<std::string> files;
-  std::string matrix;                      // "input", "output", "both"
+  std::string matrix;                       // "input", "output", "both"
   std::string input_tensor, output_tensor;  // "": by the families' names
-  std::string tokens_file;                 // "": rows that were never trained on are not known
+  std::string tokens_file;                  // "": rows that were never trained on are not known
   bool gemm_rate = true;
   capacity::AnalysisSettings analysis;
   capacity::Law law;

@@ -56,8 +56,7 @@ Attributes set_attributes(const SetStatistics& s, double width, const capacity::
   a.set("skewness", s.tally.skewness());
   a.set("smallest", s.tally.smallest).set("largest", s.tally.largest);
   a.set("mu_of_tiles", s.tally.mean()).set("sigma_of_tiles", s.tally.deviation());
-  a.set("log10_k_jl_textbook",
-        capacity::log_capacity_jl(width, epsilon, law.jl_textbook) / ten);
+  a.set("log10_k_jl_textbook", capacity::log_capacity_jl(width, epsilon, law.jl_textbook) / ten);
   a.set("log10_k_jl_random", capacity::log_capacity_jl(width, epsilon, law.jl_random) / ten);
   a.set("log10_k_adjusted", capacity::log_capacity_adjusted(width, epsilon, law) / ten);
   a.set("log10_k_fitted", capacity::log_capacity_fitted(width, epsilon, law) / ten);

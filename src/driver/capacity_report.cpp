@@ -50,9 +50,9 @@ std::string table_row(const MatrixReport& report, const std::string& name,
 double width_of(const MatrixReport& report) { return static_cast<double>(report.width); }
 
 std::string rows_text(const MatrixReport& report) {
-  std::string text = formatted("  V %s  D %s  stored as %s\n",
-                               format_count(report.vocabulary).c_str(),
-                               format_count(report.width).c_str(), report.element.c_str());
+  std::string text =
+      formatted("  V %s  D %s  stored as %s\n", format_count(report.vocabulary).c_str(),
+                format_count(report.width).c_str(), report.element.c_str());
   const auto line = [&](const char* what, Index count) {
     if (count > 0) text += formatted("  %-58s %15s\n", what, format_count(count).c_str());
   };

@@ -8,8 +8,8 @@ namespace lexikos {
 namespace {
 
 using Host = Kokkos::DefaultHostExecutionSpace;
-using HostRange = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>,
-                                      Kokkos::IndexType<Index>>;
+using HostRange =
+    Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<Index>>;
 
 // Vectors of the compiler, so that the block of sums stays in registers: 8 x 24 with 512 bits.
 #if defined(__AVX512F__)
@@ -23,7 +23,8 @@ static_assert(strip % block_rows == 0);
 typedef double Vector __attribute__((vector_size(lanes * sizeof(double))));
 
 /// sums[i][j] = sum over k < count of a[k][i] b[k][j]; a and b are packed, `strip` values a row.
-void block_product(const double* a, const double* b, Index count, Vector (&sums)[block_rows][vectors]) {
+void block_product(const double* a, const double* b, Index count,
+                   Vector (&sums)[block_rows][vectors]) {
   for (auto& row : sums) {
     for (Vector& v : row) v = Vector{};
   }

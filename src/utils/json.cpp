@@ -67,13 +67,20 @@ class Parser {
   Json value(int depth) {
     if (depth > deepest) refuse("nested too deeply");
     switch (peek()) {
-      case '{': return object(depth);
-      case '[': return array(depth);
-      case '"': return text_value();
-      case 't': return word("true", Json::Kind::boolean, true);
-      case 'f': return word("false", Json::Kind::boolean, false);
-      case 'n': return word("null", Json::Kind::null, false);
-      default: return number();
+      case '{':
+        return object(depth);
+      case '[':
+        return array(depth);
+      case '"':
+        return text_value();
+      case 't':
+        return word("true", Json::Kind::boolean, true);
+      case 'f':
+        return word("false", Json::Kind::boolean, false);
+      case 'n':
+        return word("null", Json::Kind::null, false);
+      default:
+        return number();
     }
   }
 
@@ -172,7 +179,7 @@ class Parser {
     std::uint32_t code = 0;
     for (int i = 0; i < 4; ++i, ++at_) {
       const char c = peek();
-      const int digit = is_digit(c)             ? c - '0'
+      const int digit = is_digit(c)            ? c - '0'
                         : c >= 'a' && c <= 'f' ? c - 'a' + 10
                         : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                                : -1;
@@ -186,14 +193,31 @@ class Parser {
     const char c = peek();
     ++at_;
     switch (c) {
-      case '"': case '\\': case '/': out += c; return;
-      case 'b': out += '\b'; return;
-      case 'f': out += '\f'; return;
-      case 'n': out += '\n'; return;
-      case 'r': out += '\r'; return;
-      case 't': out += '\t'; return;
-      case 'u': break;
-      default: --at_; refuse("an unknown escape");
+      case '"':
+      case '\\':
+      case '/':
+        out += c;
+        return;
+      case 'b':
+        out += '\b';
+        return;
+      case 'f':
+        out += '\f';
+        return;
+      case 'n':
+        out += '\n';
+        return;
+      case 'r':
+        out += '\r';
+        return;
+      case 't':
+        out += '\t';
+        return;
+      case 'u':
+        break;
+      default:
+        --at_;
+        refuse("an unknown escape");
     }
     std::uint32_t code = four_hex();
     if (code >= 0xD800 && code < 0xDC00 && text_.substr(at_, 2) == "\\u") {
@@ -249,8 +273,12 @@ std::optional<std::size_t> first_bad_utf8(std::string_view text) {
   };
   for (std::size_t i = 0; i < text.size();) {
     const unsigned lead = byte(i);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
     if (length == 0) return i;
     for (std::size_t k = 1; k < length; ++k) {
       if ((byte(i + k) & 0xC0) != 0x80) return i;

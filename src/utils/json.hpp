@@ -19,7 +19,7 @@ class Json {
   double number = 0;
   std::optional<std::uint64_t> whole;  ///< a number without sign, fraction and exponent that fits
   std::string text;
-  std::vector<Json> items;                             ///< of an array
+  std::vector<Json> items;                            ///< of an array
   std::vector<std::pair<std::string, Json>> members;  ///< of an object, in their order
 
   [[nodiscard]] bool is(Kind asked) const { return kind == asked; }

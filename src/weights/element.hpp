@@ -26,12 +26,17 @@ inline constexpr Index q8_block = 32;
 /// Bytes of a row of `width` values; q8_0 wants a multiple of 32.
 inline Index row_bytes(Element e, Index width) {
   switch (e) {
-    case Element::f64: return 8 * width;
-    case Element::f32: return 4 * width;
+    case Element::f64:
+      return 8 * width;
+    case Element::f32:
+      return 4 * width;
     case Element::f16:
-    case Element::bf16: return 2 * width;
-    case Element::q8_0: return width / q8_block * (2 + q8_block);
-    default: return width;
+    case Element::bf16:
+      return 2 * width;
+    case Element::q8_0:
+      return width / q8_block * (2 + q8_block);
+    default:
+      return width;
   }
 }
 
@@ -92,16 +97,22 @@ inline void widen_q8_0(const std::byte* from, Index width, double* out) {
 inline void widen(Element e, const std::byte* row, Index width, double* out) {
   using detail::widen_row;
   switch (e) {
-    case Element::f64: return widen_row<double>(row, width, out, [](double x) { return x; });
-    case Element::f32: return widen_row<float>(row, width, out, [](float x) { return x; });
-    case Element::f16: return widen_row<std::uint16_t>(row, width, out, widen_f16);
-    case Element::bf16: return widen_row<std::uint16_t>(row, width, out, widen_bf16);
-    case Element::f8_e4m3: return widen_row<std::uint8_t>(row, width, out, widen_f8_e4m3);
+    case Element::f64:
+      return widen_row<double>(row, width, out, [](double x) { return x; });
+    case Element::f32:
+      return widen_row<float>(row, width, out, [](float x) { return x; });
+    case Element::f16:
+      return widen_row<std::uint16_t>(row, width, out, widen_f16);
+    case Element::bf16:
+      return widen_row<std::uint16_t>(row, width, out, widen_bf16);
+    case Element::f8_e4m3:
+      return widen_row<std::uint8_t>(row, width, out, widen_f8_e4m3);
     case Element::f8_e5m2:
       return widen_row<std::uint8_t>(row, width, out, [](std::uint8_t bits) {
         return widen_f16(static_cast<std::uint16_t>(bits << 8));
       });
-    case Element::q8_0: return detail::widen_q8_0(row, width, out);
+    case Element::q8_0:
+      return detail::widen_q8_0(row, width, out);
   }
 }
 

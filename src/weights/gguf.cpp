@@ -61,12 +61,18 @@ void skip_value(const MappedFile& file, Cursor& cursor, std::uint32_t type, int 
 
 std::optional<Element> element_of(std::uint32_t type) {
   switch (type) {
-    case 0: return Element::f32;
-    case 1: return Element::f16;
-    case 8: return Element::q8_0;
-    case 28: return Element::f64;
-    case 30: return Element::bf16;
-    default: return std::nullopt;
+    case 0:
+      return Element::f32;
+    case 1:
+      return Element::f16;
+    case 8:
+      return Element::q8_0;
+    case 28:
+      return Element::f64;
+    case 30:
+      return Element::bf16;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -17,8 +17,9 @@ template <class T>
 WeightMatrix copied(const Hdf5Reader& file, const std::string& dataset, const DatasetInfo& info) {
   auto values = std::make_shared<std::vector<T>>(file.read<T>(dataset));
   const auto* data = reinterpret_cast<const std::byte*>(values->data());
-  return {"", info.shape[0], info.shape[1],
-          std::is_same_v<T, double> ? Element::f64 : Element::f32, data, values};
+  return {
+      "",   info.shape[0], info.shape[1], std::is_same_v<T, double> ? Element::f64 : Element::f32,
+      data, values};
 }
 
 WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
@@ -86,7 +87,8 @@ bool is_hdf5(const MappedFile& file) { return file.text(0, 8) == "\x89HDF\r\n\x1
 
 Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset) {
   const Hdf5Reader file(path, advice);
-  Hdf5Matrices found{.format = "HDF5", .tensors = {}, .input = {}, .output = {}, .why_no_input = {}};
+  Hdf5Matrices found{
+      .format = "HDF5", .tensors = {}, .input = {}, .output = {}, .why_no_input = {}};
   if (!dataset.empty()) {
     found.tensors.push_back(entry_of(file, dataset));
     found.input = dataset;

@@ -17,15 +17,21 @@ struct DataType {
   std::optional<Element> element;  // nothing: cannot be an embedding
 };
 
-constexpr DataType data_types[] = {
-    {"F64", 8, Element::f64},         {"F32", 4, Element::f32},
-    {"F16", 2, Element::f16},         {"BF16", 2, Element::bf16},
-    {"F8_E4M3", 1, Element::f8_e4m3}, {"F8_E5M2", 1, Element::f8_e5m2},
-    {"I64", 8, {}},                   {"I32", 4, {}},
-    {"I16", 2, {}},                   {"I8", 1, {}},
-    {"U64", 8, {}},                   {"U32", 4, {}},
-    {"U16", 2, {}},                   {"U8", 1, {}},
-    {"BOOL", 1, {}}};
+constexpr DataType data_types[] = {{"F64", 8, Element::f64},
+                                   {"F32", 4, Element::f32},
+                                   {"F16", 2, Element::f16},
+                                   {"BF16", 2, Element::bf16},
+                                   {"F8_E4M3", 1, Element::f8_e4m3},
+                                   {"F8_E5M2", 1, Element::f8_e5m2},
+                                   {"I64", 8, {}},
+                                   {"I32", 4, {}},
+                                   {"I16", 2, {}},
+                                   {"I8", 1, {}},
+                                   {"U64", 8, {}},
+                                   {"U32", 4, {}},
+                                   {"U16", 2, {}},
+                                   {"U8", 1, {}},
+                                   {"BOOL", 1, {}}};
 
 struct Entry {
   std::string name;
@@ -58,7 +64,8 @@ Entry read_entry(const MappedFile& file, const std::string& name, const Json& js
   for (const DataType& known : data_types) {
     if (type == known.name) entry.type = &known;
   }
-  if (entry.type == nullptr) file.refuse("tensor '" + name + "' has the unknown dtype '" + type + "'");
+  if (entry.type == nullptr)
+    file.refuse("tensor '" + name + "' has the unknown dtype '" + type + "'");
   std::uint64_t bytes = entry.type->bytes;
   for (const Json& extent : member(file, name, json, "shape", Json::Kind::array).items) {
     const std::uint64_t n = whole(file, name, extent);
@@ -111,9 +118,7 @@ void check_metadata(const MappedFile& file, const Json& metadata) {
 
 }  // namespace
 
-bool is_safetensors(const MappedFile& file) {
-  return file.size() >= 9 && file.text(8, 1) == "{";
-}
+bool is_safetensors(const MappedFile& file) { return file.size() >= 9 && file.text(8, 1) == "{"; }
 
 std::vector<TensorEntry> read_safetensors(const File& file) {
   const auto length = file->number<std::uint64_t>(0);
@@ -157,7 +162,8 @@ std::vector<TensorEntry> read_safetensors_index(const File& index) {
     if (!shard.is(Json::Kind::text)) index->refuse("'" + name + "' names no shard");
     if (shards.count(shard.text) == 0) {
       const auto file = std::make_shared<const MappedFile>((folder / shard.text).string());
-      if (!is_safetensors(*file)) file->refuse("it is no safetensors file, though the index names it");
+      if (!is_safetensors(*file))
+        file->refuse("it is no safetensors file, though the index names it");
       shards[shard.text] = read_safetensors(file);
     }
     const auto& of_shard = shards[shard.text];

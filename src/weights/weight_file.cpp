@@ -14,18 +14,18 @@ namespace fs = std::filesystem;
 
 // The names that model families give their matrices, in the order of README.md.
 constexpr const char* input_names[] = {
-    "model.embed_tokens.weight",        // llama, mistral, qwen, gemma, phi-3, olmo2, smollm
-    "wte.weight",                       // gpt2
-    "transformer.wte.weight",           // gpt2, gptj, mpt
-    "gpt_neox.embed_in.weight",         // gpt_neox, pythia
-    "model.decoder.embed_tokens.weight",  // opt
-    "word_embeddings.weight",           // bloom
+    "model.embed_tokens.weight",           // llama, mistral, qwen, gemma, phi-3, olmo2, smollm
+    "wte.weight",                          // gpt2
+    "transformer.wte.weight",              // gpt2, gptj, mpt
+    "gpt_neox.embed_in.weight",            // gpt_neox, pythia
+    "model.decoder.embed_tokens.weight",   // opt
+    "word_embeddings.weight",              // bloom
     "transformer.word_embeddings.weight",  // bloom, falcon
-    "tok_embeddings.weight",            // llama as first published
-    "embeddings.word_embeddings.weight",  // bert
+    "tok_embeddings.weight",               // llama as first published
+    "embeddings.word_embeddings.weight",   // bert
     "bert.embeddings.word_embeddings.weight",
-    "token_embd.weight",                // GGUF
-    "array",                            // .npy
+    "token_embd.weight",  // GGUF
+    "array",              // .npy
 };
 constexpr const char* output_names[] = {
     "lm_head.weight",    // most
@@ -132,7 +132,8 @@ WeightFile::WeightFile(const std::string& text) {
     why_no_input_ = found.why_no_input;
     return;
   }
-  if (!place.dataset.empty()) file->refuse("it is no HDF5 file, and has no '" + place.dataset + "'");
+  if (!place.dataset.empty())
+    file->refuse("it is no HDF5 file, and has no '" + place.dataset + "'");
   if (formats::is_gguf(*file)) {
     format_ = "GGUF";
     tensors_ = formats::read_gguf(file);
@@ -185,8 +186,8 @@ std::optional<WeightMatrix> WeightFile::matrix(Side side) const {
   const std::string key = input ? "capacity.input_tensor" : "capacity.output_tensor";
   if (names.size() > 1) {
     fail(Status::file, "cannot read '" + path_ + "': both '" + names[0] + "' and '" + names[1] +
-                           "' may be the " + (input ? "input" : "output") + " matrix; say which in " +
-                           key);
+                           "' may be the " + (input ? "input" : "output") +
+                           " matrix; say which in " + key);
   }
   if (names.size() == 1) return matrix(names[0]);
   if (!input) return std::nullopt;

@@ -15,16 +15,14 @@ struct WeightMatrix {
   const std::byte* data = nullptr;
   std::shared_ptr<const void> owner;  ///< keeps `data` alive; empty where the caller does
 
-  [[nodiscard]] const std::byte* row(Index i) const {
-    return data + i * row_bytes(element, width);
-  }
+  [[nodiscard]] const std::byte* row(Index i) const { return data + i * row_bytes(element, width); }
   /// Overwrites out[width]. Rows may be read by several threads at once.
   void read(Index i, double* out) const { widen(element, row(i), width, out); }
 
   /// Rows of float in host memory, such as Model::materialise leaves them; not copied.
   static WeightMatrix over(const float* values, Index rows, Index width, std::string name) {
-    return {std::move(name), rows, width, Element::f32,
-            reinterpret_cast<const std::byte*>(values), nullptr};
+    return {std::move(name), rows, width, Element::f32, reinterpret_cast<const std::byte*>(values),
+            nullptr};
   }
 };
 

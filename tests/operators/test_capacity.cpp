@@ -179,10 +179,10 @@ TEST_CASE("random matrices: the plain loop over pairs in double", "[capacity]") 
     double mean;
     Stored stored;
   };
-  const std::vector<Case> cases = {{2, 1, 0, Stored::f32},      {3, 5, 0.5, Stored::f64},
-                                   {37, 19, 0, Stored::f32},    {61, 300, 0.2, Stored::bf16},
-                                   {513, 7, 0, Stored::f32},    {1030, 33, 0.4, Stored::bf16},
-                                   {1537, 24, 0, Stored::f32},  {700, 129, 1.0, Stored::f32}};
+  const std::vector<Case> cases = {{2, 1, 0, Stored::f32},     {3, 5, 0.5, Stored::f64},
+                                   {37, 19, 0, Stored::f32},   {61, 300, 0.2, Stored::bf16},
+                                   {513, 7, 0, Stored::f32},   {1030, 33, 0.4, Stored::bf16},
+                                   {1537, 24, 0, Stored::f32}, {700, 129, 1.0, Stored::f32}};
   for (const Case& c : cases) {
     Random random(7 + c.rows);
     const Held held =
@@ -247,7 +247,8 @@ TEST_CASE("untrained rows, outliers of norm, padding and zero rows", "[capacity]
     for (const bool centred : {false, true}) {
       std::vector<ExtremePair> pairs = plain_cosines(chosen, n, width, centred);
       for (ExtremePair& pair : pairs) pair = {pair.cosine, ids[pair.first], ids[pair.second]};
-      const std::string name = std::string(centred ? "centred" : "raw") + (regular ? "_regular" : "");
+      const std::string name =
+          std::string(centred ? "centred" : "raw") + (regular ? "_regular" : "");
       const SetStatistics& s = set_of(report, name);
       CHECK(s.rows == n);
       // Row 17 is 10,000 times the others: the mean is almost its own direction, and all other
@@ -431,10 +432,10 @@ TEST_CASE("published capacities to the printed digits", "[capacity]") {
     double unit;  // of its last printed digit
   };
   // The paper worked with more digits of epsilon than it prints.
-  const Published table[] = {{4096, .0645, 3.99e7, 1e5},   {5120, .06766, 5.11e8, 1e6},
-                             {2560, .05497, 4.57e5, 1e3},  {16384, .04813, 1.22e11, 1e9},
-                             {4096, .07019, 1.33e8, 1e6},  {2048, .06329, 4.81e5, 1e3},
-                             {7168, .05917, 1.16e9, 1e7},  {4096, .04874, 1.77e6, 1e4}};
+  const Published table[] = {{4096, .0645, 3.99e7, 1e5},  {5120, .06766, 5.11e8, 1e6},
+                             {2560, .05497, 4.57e5, 1e3}, {16384, .04813, 1.22e11, 1e9},
+                             {4096, .07019, 1.33e8, 1e6}, {2048, .06329, 4.81e5, 1e3},
+                             {7168, .05917, 1.16e9, 1e7}, {4096, .04874, 1.77e6, 1e4}};
   for (const Published& p : table) {
     INFO(p.d << " " << p.epsilon);
     // The interval that the rounded epsilon stands for must reach the interval of the rounded k.
