@@ -18,7 +18,7 @@ struct AnalysisSettings {
   std::vector<std::uint64_t> train_counts;  // how often each row was trained on; empty: not known
   double outlier_z = 6.0;
   Index norm_bins = 100;
-  Index gram_width = 4096;             // largest D whose D x D Gram matrix is made
+  Index gram_width = 2048;             // largest D whose D x D Gram matrix is made
   Index spectrum_width = 2048;         // largest D whose eigenvalues are computed from it
   Index double_work = Index{4} << 30;  // up to this n^2 D, pairs are multiplied in double
 

@@ -6,27 +6,10 @@
 
 #include "data/step_batch.hpp"
 #include "driver/model.hpp"
+#include "harness/listed_tokens.hpp"
 #include "support.hpp"
 
 namespace lexikos::test {
-
-/// Tokens given one by one.
-class ListedTokens : public TokenSource {
- public:
-  ListedTokens(Index vocabulary_size, std::vector<TokenId> ids)
-      : vocabulary_size_(vocabulary_size), ids_(std::move(ids)) {}
-  [[nodiscard]] Index size() const override { return static_cast<Index>(ids_.size()); }
-  [[nodiscard]] Index vocabulary_size() const override { return vocabulary_size_; }
-  void read(Index begin, Index count, TokenId* out) const override {
-    check_token_range(*this, begin, count);
-    std::copy_n(ids_.begin() + begin, count, out);
-  }
-  [[nodiscard]] std::string name() const override { return "listed tokens"; }
-
- private:
-  Index vocabulary_size_;
-  std::vector<TokenId> ids_;
-};
 
 /// A model and what it reads: window s of the tokens is sequence s, in order.
 template <class S>

@@ -9,29 +9,13 @@
 #include "data/token_file.hpp"
 #include "file_fixtures.hpp"
 #include "harness/catch.hpp"
+#include "harness/listed_tokens.hpp"
 
 using namespace lexikos;
 using namespace fixtures;
+using test::ListedTokens;
 
 namespace {
-
-/// Tokens given one by one.
-class ListedTokens : public TokenSource {
- public:
-  ListedTokens(Index vocabulary_size, std::vector<TokenId> ids)
-      : vocabulary_size_(vocabulary_size), ids_(std::move(ids)) {}
-  [[nodiscard]] Index size() const override { return static_cast<Index>(ids_.size()); }
-  [[nodiscard]] Index vocabulary_size() const override { return vocabulary_size_; }
-  void read(Index begin, Index count, TokenId* out) const override {
-    check_token_range(*this, begin, count);
-    std::copy_n(ids_.begin() + begin, count, out);
-  }
-  [[nodiscard]] std::string name() const override { return "listed tokens"; }
-
- private:
-  Index vocabulary_size_;
-  std::vector<TokenId> ids_;
-};
 
 ListedTokens counting(Index size) {
   std::vector<TokenId> ids(static_cast<std::size_t>(size));
