@@ -144,7 +144,7 @@ usage: lexikos -i deck.toml [flags] [table.key=value ...]
   Paths in a deck are relative to the working directory.
 
 exit status:
-  0  finished, or stopped with a checkpoint: wall limit, SIGTERM, SIGINT, SIGUSR1
+  0  finished, or stopped with a checkpoint (-t, SIGTERM, SIGINT, SIGUSR1)
   2  deck or command line     3  files
   4  numerical failure        5  resources (memory, devices, ranks)
 )";

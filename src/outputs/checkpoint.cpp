@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "outputs/hdf5_file.hpp"
+#include "outputs/seal.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -33,8 +34,17 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
+/// Format version 1 had no seal.
+constexpr std::int64_t first_sealed_version = 2;
+
+void require_seal(const Hdf5Reader& file) {
+  if (file.integer("/", "format_version") < first_sealed_version) return;
+  check_seal(file.path(), "go on from the checkpoint before it (-r latest finds it)");
+}
+
 CheckpointHeader read_header(const Hdf5Reader& file) {
   file.require_format(format, checkpoint_format_version);
+  require_seal(file);
   CheckpointHeader header;
   header.step = file.integer("/", "step");
   header.tokens = file.integer("/", "tokens");

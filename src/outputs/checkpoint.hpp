@@ -53,7 +53,8 @@ template <class Scalar>
 void write_checkpoint(const std::string& path, const CheckpointHeader& header,
                       const StateArrays<const Scalar>& state, const History& history);
 
-/// Reads the header alone. Errors: no checkpoint, newer format, damaged.
+/// Reads the header alone. Errors: no checkpoint, newer format, damaged (the whole file is read and
+/// compared with its checksum).
 CheckpointHeader read_checkpoint_header(const std::string& path);
 
 /// Fills the arrays of `state`, whose names and shapes say what is expected, and the rows of

@@ -117,7 +117,7 @@ class Hdf5Writer {
   void write_rows(const std::string& dataset, std::int64_t begin, std::int64_t rows, const T* data);
   void write_strings(const std::string& dataset, const std::vector<std::string>& values);
 
-  /// Flushes and closes the file, waits until the disk has it, and gives it its name. After it the
+  /// Flushes, closes and seals the file (seal.hpp), waits until the disk has it, and names it. After it the
   /// writer can only be destroyed. Errors: whatever the disk refuses, also what it refuses late.
   void commit();
 

@@ -10,6 +10,7 @@
 #include "outputs/hdf5_detail.hpp"
 #include "outputs/hdf5_driver.hpp"
 #include "outputs/hdf5_file.hpp"
+#include "outputs/seal.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -238,6 +239,9 @@ void Hdf5Writer::commit() {
   s.datasets.clear();
   s.checked(H5Fflush(s.file.id(), H5F_SCOPE_GLOBAL));
   s.checked(s.file.reset() ? 0 : -1);
+  const std::string seal = seal_of(s.output.descriptor, s.output.end, s.temporary);
+  s.output.write(s.output.end, seal.data(), seal.size());
+  if (s.output.error != 0) s.refuse(std::strerror(s.output.error));
   // The data must be on the disk before the name says that it is.
   if (fsync(s.output.descriptor) != 0) s.refuse(std::strerror(errno));
   if (close(std::exchange(s.output.descriptor, -1)) != 0) s.refuse(std::strerror(errno));
@@ -250,7 +254,10 @@ void Hdf5Writer::commit() {
     const int synced = fsync(folder);
     const int error = errno;
     close(folder);
-    if (synced != 0 && error != EINVAL && error != ENOTSUP) s.refuse(std::strerror(error));
+    if (synced != 0 && error != EINVAL && error != ENOTSUP) {
+      fail(Status::file, "'" + s.path + "' is written, but its folder did not reach the disk: " +
+                             std::strerror(error));
+    }
   }
 }
 

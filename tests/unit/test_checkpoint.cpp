@@ -176,6 +176,35 @@ TEST_CASE("what is no checkpoint is refused in one line") {
   CHECK(!error_of([&] { read_checkpoint_header(path); }).empty());
 }
 
+TEST_CASE("a byte that changed anywhere is refused, and the checkpoint before is found") {
+  const TemporaryFolder folder;
+  const std::string before = checkpoint_path(folder.path(), 1);
+  const std::string path = checkpoint_path(folder.path(), 2);
+  write(before, 1);
+  write(path, 2);
+  const std::string whole = bytes_of(path);
+  Model<float> model(1);
+  CHECK(read_error(path, model).empty());
+
+  std::vector<std::size_t> places = {0, whole.size() - 1, whole.size() - 8, whole.size() - 32};
+  for (std::size_t at = 5; at < whole.size(); at += whole.size() / 300) places.push_back(at);
+  for (const std::size_t at : places) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ (1 << at % 8));
+    write_bytes(path, changed);
+    INFO("byte " << at << " of " << whole.size());
+    CHECK_FALSE(read_error(path, model).empty());
+    CHECK(find_newest_checkpoint(folder.path()).value_or("none") == before);
+  }
+  // Cut off within the seal, and something added behind it.
+  for (const std::string& other : {whole.substr(0, whole.size() - 1), whole + "x"}) {
+    write_bytes(path, other);
+    CHECK(contains(read_error(path, model), "no checksum at its end"));
+  }
+  write_bytes(path, whole);
+  CHECK(find_newest_checkpoint(folder.path()).value_or("none") == path);
+}
+
 TEST_CASE("the newest checkpoint is the newest that can be read") {
   const TemporaryFolder folder;
   const auto newest = [&](std::vector<std::string>* passed_over = nullptr) {

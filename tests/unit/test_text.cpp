@@ -4,6 +4,7 @@
 
 #include "harness/catch.hpp"
 #include "utils/error.hpp"
+#include "utils/crc64.hpp"
 #include "utils/text.hpp"
 
 using namespace lexikos;
@@ -103,4 +104,17 @@ TEST_CASE("durations change their unit without gaps", "[text]") {
   CHECK(format_duration(187200) == "2 d 04 h");
   CHECK(format_duration(-5) == "-5.0 s");
   CHECK(format_duration(std::nan("")) == "unknown");
+}
+
+TEST_CASE("crc64 has the published check value, in any number of parts") {
+  const std::string digits = "123456789";
+  CHECK(crc64(digits.data(), digits.size()) == 0x995DC9BBDF1939FAu);  // of CRC-64/XZ
+  CHECK(crc64(nullptr, 0) == 0);
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += static_cast<char>(i * 37 % 251);
+  const std::uint64_t whole = crc64(text.data(), text.size());
+  for (const std::size_t cut : {0, 1, 7, 8, 9, 500, 999, 1000}) {
+    const std::uint64_t first = crc64(text.data(), cut);
+    CHECK(crc64(text.data() + cut, text.size() - cut, first) == whole);
+  }
 }
