@@ -77,10 +77,11 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
     data.tokenizer = info.tokenizer;
     data.tokenizer_hash = info.tokenizer_hash;
     data.source = info.source;
-    data.train_counts = train->train_counts();
     data.train = std::move(train);
     data.validation = std::move(validation);
   });
+  // Once all ranks have found their ids good: an id out of range makes the counts wrong as well.
+  comm.on_all([&] { data.train_counts = TokenFile(settings.tokens_file, "train").train_counts(); });
   return data;
 }
 
