@@ -130,8 +130,9 @@ def _facts(label: str, matrix: Matrix, training_known: bool) -> MatrixRow:
 def _row(label: str, matrix: Matrix, found: RowSet) -> Row:
     same = ("epsilon", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted", "entropy_rank",
             "entropy_rank_singular", "skewness", "smallest", "largest")
-    return Row(matrix=label, file=matrix.file, side=matrix.side, vocabulary=matrix.vocabulary, row_set=SETS[found.name], count=found.number("rows"),
-               width=matrix.width, mean=found.number("mu"), deviation=found.number("sigma"),
-               relative=found.number("epsilon_sqrt_d_half"), capacity_class=law.capacity_class(found.number("epsilon")),
+    return Row(matrix=label, file=matrix.file, side=matrix.side, vocabulary=matrix.vocabulary, width=matrix.width,
+               row_set=SETS[found.name], count=found.number("rows"), mean=found.number("mu"),
+               deviation=found.number("sigma"), relative=found.number("epsilon_sqrt_d_half"),
+               capacity_class=law.capacity_class(found.number("epsilon")),
                participation=found.number("participation_ratio"), histogram=found.histogram,
                **{key: found.number(key) for key in same})

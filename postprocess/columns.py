@@ -39,8 +39,8 @@ FREQUENCY_FULL = ["bin", "lower", "upper", "ids", "targets", "share", "variant",
                   *_DIFFERENCE]
 EFFICIENCY_FULL = ["variant", "pairs", "reached", "level", "tokens_needed", "tokens_needed_sd", "ratio", "ratio_sd", "each",
                    "tokens"]
-CAPACITY_FULL = ["matrix", "file", "side", "vocabulary", "width", "row_set", "count", *CAPACITY[0][2:], *CAPACITY[1][2:], *CAPACITY[2][2:],
-                 "entropy_rank_singular", *CAPACITY[3][3:]]
+CAPACITY_FULL = ["matrix", "file", "side", "vocabulary", "width", "row_set", "count", *CAPACITY[0][2:],
+                 *CAPACITY[1][2:], *CAPACITY[2][2:], "entropy_rank_singular", *CAPACITY[3][3:]]
 PACKING_FULL = ["source", *PACKING, "seconds", "learning_rate", "seed"]
 FITS_FULL = ["data", "form", "cells", "number", "C", "a", "b", "c", "r2", "mape"]
 
