@@ -109,12 +109,19 @@ class Fits(unittest.TestCase):
 
     def test_constants_that_the_cells_do_not_determine(self):
         """One width says nothing of the power of d; as many cells as constants say nothing of the error."""
+        spread = [(16, 1000), (64, 9000), (256, 2000), (1024, 30_000)]
+        epsilons = [float(law.fitted_epsilon(d, k, 0.3, 1.1, 1.3, 0.9)) for d, k in spread]
         for cells in ([published.Cell("optimised", 64, k, 0.02 * math.log(k)) for k in range(1000, 9000, 1000)],
-                      [published.Cell("optimised", d, 5000, 1.0 / d) for d in (16, 32, 64, 128)]):
+                      [published.Cell("optimised", d, k, epsilon) for (d, k), epsilon in zip(spread, epsilons)]):
             fits = packing_fits.fit_all("test", cells)
             self.assertIsNone(packing_fits.chosen(fits, "four-parameter"))
             self.assertIsNotNone(packing_fits.chosen(fits, "adjusted"))
             self.assertEqual(list(packing_fits.law_constants(fits)), ["adjusted"])
+        self.assertIsNone(packing_fits.chosen(packing_fits.fit_all("test", cells[:1]), "adjusted"))
+
+    def test_cells_with_as_many_vectors_as_dimensions_are_not_above(self):
+        cells = [published.Cell("optimised", 100, k, 0.01) for k in (99, 100, 101, 102)]
+        self.assertEqual({fit.cells: fit.number for fit in packing_fits.fit_all("test", cells)}, {"all": 4, "k > d": 2})
 
 
 class Packing(Folder):
