@@ -3,8 +3,7 @@
 import shlex
 from pathlib import Path
 
-from . import (capacity_figure, capacity_histograms, capacity_table, columns, packing_figure, packing_table, page, published,
-               reader)
+from . import capacity_figure, capacity_histograms, capacity_table, columns, page, published, reader
 from .page import text
 
 MANY = 12  # cells: a longer table is folded
@@ -48,11 +47,13 @@ def packing(folder: Path) -> str:
     """Empty without a cell_*.h5."""
     if not reader.cell_files(folder):
         return ""
+    from . import packing_figure, packing_table  # these need SciPy, which the page of a training run does without
+
     cells = reader.read_cells(folder)
     rows, fits = packing_table.rows(cells, False), packing_table.fits(cells)
     command = f"packing {shlex.quote(str(folder))}"
-    caption = ("Largest |cosine| of k vectors in d dimensions: measured cells (filled), published ones (open), the laws and the "
-               "Welch bound, below which no vectors can come.")
+    caption = ("Largest |cosine| of k vectors in d dimensions: measured cells (filled), published ones (open), the laws and "
+               "the Welch bound, below which no vectors can come.")
     return "\n".join([
         "<h2>Packing of directions</h2>",
         page.figure(packing_figure.draw(cells, fits), "Epsilon of packings against the number of vectors", caption,

@@ -3,6 +3,8 @@
 import csv
 import io
 import math
+import subprocess
+import sys
 import unittest
 
 import h5py
@@ -10,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from example_geometry import write_capacity, write_cell
-from folder_case import Folder
+from folder_case import SOURCE, Folder
 
 from postprocess import (capacity_figure, capacity_histograms, capacity_table, deck, law, packing_figure, packing_fits,
                          packing_table, published, reader)
@@ -335,6 +337,14 @@ class Report(Folder):
         for words in ("<h2>Loss</h2>", "<h2>Representational capacity</h2>", "<h2>Packing of directions</h2>", "0.385943",
                       f"postprocess packing {self.run_folder} -o", f"capacity {self.run_folder / 'capacity.h5'} -o"):
             self.assertIn(words, text)
+
+    def test_scipy_is_needed_for_packings_alone(self):
+        program = ("import sys; sys.modules['scipy'] = None; from postprocess import report, geometry_sections as page; "
+                   "from pathlib import Path; print(len(page.capacity(Path(sys.argv[1]))))")
+        write_capacity(self.run_folder / "capacity.h5", [("a.npy", "input", self.random.normal(size=(50, 16)))])
+        done = subprocess.run([sys.executable, "-c", program, str(self.run_folder)], capture_output=True, text=True,
+                              cwd=SOURCE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_without_a_training_run(self):
         write_cell(self.run_folder, "optimised", 32, 2000, 0.4)
