@@ -16,9 +16,13 @@ EXAMPLES = """examples:
   python3 -m postprocess frequency runs/first_run -o frequency.png
   python3 -m postprocess efficiency runs/first_run --target untied
   python3 -m postprocess cosine runs/first_run --matrix output
+  python3 -m postprocess capacity runs/capacity/capacity.h5 -o map.png --histograms cosines.png
+  python3 -m postprocess packing runs/packing -o packing.png
+  python3 -m postprocess packing --toml
 
 RUN is a folder written by lexikos: one history.h5, or one folder with a history.h5 per sweep member. Members whose decks
-differ only in their seed are one variant; tables and figures show the mean and the spread over its seeds.
+differ only in their seed are one variant; tables and figures show the mean and the spread over its seeds. capacity.h5 and
+cell_*.h5 are what the jobs "capacity" and "packing" write; the report of a folder that has some shows them too.
 exit status: 0 done, 2 command line, 3 files, 5 a Python module is missing"""
 
 
@@ -57,10 +61,34 @@ def build_parser() -> argparse.ArgumentParser:
                   "Cosines of all pairs of rows of each embedding matrix.",
                   "RUN/cosine.png, for output RUN/cosine_output.png")
     cosine.add_argument("--matrix", choices=("input", "output"), default="input", help="which matrix (default: input)")
+    _add_geometry(group, form)
     report = _add(group, "report", [run, reference, tokens], "one HTML page with all of it",
                   "A self-contained HTML page: figures, tables, definitions, run facts, deck.")
     report.add_argument("-o", "--output", type=Path, metavar="FILE", help="HTML file (default: RUN/report.html)")
     return parser
+
+
+def _add_geometry(group, form: argparse.ArgumentParser) -> None:
+    """The commands on files of the jobs capacity and packing."""
+    capacity = _add(group, "capacity", [form], "table: epsilon, class and capacity of embedding matrices", "Geometry of the "
+                    "matrices that the job \"capacity\" measured, beside published ones. The figure shows epsilon and "
+                    "capacity against the width.", "no figure")
+    capacity.add_argument("files", type=Path, nargs="+", metavar="FILE", help="capacity.h5, or a folder that has one")
+    capacity.add_argument("--histograms", type=Path, metavar="FILE", help="another figure: histograms of the cosines")
+    packing = _add(group, "packing", [], "table: packing cells, and fits of the capacity laws", "Cells of the job "
+                   "\"packing\" beside the published ones, and the capacity laws fitted to either. Without FOLDER: the "
+                   "published cells alone.", "no figure")
+    packing.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="folder with cell_*.h5")
+    packing.add_argument("--published", action="store_true", help="list the published cells that FOLDER lacks too")
+    packing.add_argument("--fits", action="store_true", help="with --csv or --markdown: the fits instead of the cells")
+    choice = packing.add_mutually_exclusive_group()
+    _add_forms(choice)
+    choice.add_argument("--toml", action="store_true", help="the fitted law alone, as [capacity.law] for a deck")
+
+
+def _add_forms(group) -> None:
+    group.add_argument("--csv", action="store_true", help="all columns, numbers in full, missing ones empty")
+    group.add_argument("--markdown", action="store_true", help="all columns as a Markdown table")
 
 
 def _add(group, name: str, parents: list, summary: str, description: str, figure: str = "") -> argparse.ArgumentParser:
@@ -80,9 +108,7 @@ def _shared() -> dict[str, argparse.ArgumentParser]:
                                      "(default: tied, if there is one)")
     shared["tokens"].add_argument("--tokens", type=Path, metavar="FILE", help="tokens file of the run, to tell which rows "
                                   "were seen in training (default: the deck's, if it is there)")
-    form = shared["form"].add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="all columns, numbers in full, missing ones empty")
-    form.add_argument("--markdown", action="store_true", help="all columns as a Markdown table")
+    _add_forms(shared["form"].add_mutually_exclusive_group())
     shared["evaluation"].add_argument("--evaluation", action="store_true", help="read evaluation.h5, which the job "
                                       '"evaluate" writes, instead of the validations in history.h5')
     return shared

@@ -17,6 +17,14 @@ EFFICIENCY = [["variant", "reached_of", "level", "tokens_needed", "tokens_needed
               ["variant", "each"]]
 GEOMETRY = [["variant", "rows", "count", "zero_rows", "mean", "deviation", "epsilon"],
             ["variant", "rows", "relative", "relative_sd", "effective_rank", "effective_rank_sd"]]
+CAPACITY_FACTS = ["matrix", "vocabulary", "width", "element", "zero_rows", "padding", "untrained", "outliers"]
+CAPACITY = [["matrix", "row_set", "mean", "deviation", "epsilon", "capacity_class", "relative"],
+            ["matrix", "row_set", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted"],
+            ["matrix", "row_set", "entropy_rank", "participation"],
+            ["matrix", "row_set", "count", "skewness", "smallest", "largest"]]
+PACKING = ["kind", "d", "k", "p", "repeats", "coherence", "published", "to_published", "welch"]
+FITS = ["data", "form", "cells", "number", "C", "r2", "mape"]
+FITS_FOUR = ["data", "cells", "C", "a", "b", "c"]
 
 # Every column, for --csv and --markdown, where there is room.
 _DIFFERENCE = ["pairs", "difference_nats", "difference_sd", "difference_low", "difference_high", "change_of_reference",
@@ -31,6 +39,10 @@ FREQUENCY_FULL = ["bin", "lower", "upper", "ids", "targets", "share", "variant",
                   *_DIFFERENCE]
 EFFICIENCY_FULL = ["variant", "pairs", "reached", "level", "tokens_needed", "tokens_needed_sd", "ratio", "ratio_sd", "each",
                    "tokens"]
+CAPACITY_FULL = ["matrix", "file", "side", "vocabulary", "width", "row_set", "count", *CAPACITY[0][2:],
+                 *CAPACITY[1][2:], *CAPACITY[2][2:], "entropy_rank_singular", *CAPACITY[3][3:]]
+PACKING_FULL = ["source", *PACKING, "seconds", "learning_rate", "seed"]
+FITS_FULL = ["data", "form", "cells", "number", "C", "a", "b", "c", "r2", "mape"]
 
 
 def of_members(keys: list[str]) -> list[str]:

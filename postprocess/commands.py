@@ -111,13 +111,56 @@ def cosine(options: argparse.Namespace) -> None:
     print(f"\nwrote {path}")
 
 
-def report(options: argparse.Namespace) -> None:
-    from . import reader, report as page, style, variants
+def packing(options: argparse.Namespace) -> None:
+    from . import columns, packing_figure, packing_table, reader, style, tables
 
-    run = reader.read_run(options.run)
-    found = variants.variants_of(run)
+    cells = reader.read_cells(options.folder) if options.folder else []
+    if options.toml:
+        print(packing_table.toml(cells))
+        return
+    rows = packing_table.rows(cells, options.published or not cells)
+    fits = packing_table.fits(cells)
+    asked = (fits, columns.FITS_FULL) if options.fits else (rows, columns.PACKING_FULL)
+    if not _printed(options, *asked):
+        if options.folder:
+            print(tables.text_table(rows, columns.PACKING) + "\n")
+        print(tables.text_table(fits, columns.FITS) + "\n")
+        print(tables.text_table([fit for fit in fits if fit.form == "four-parameter"], columns.FITS_FOUR) + "\n")
+        print("".join(f"{tables.folded([line])}\n" for line in packing_table.remarks(cells, fits)), end="")
+        print(tables.definition_text([*(columns.PACKING if options.folder else []), *columns.FITS, *columns.FITS_FOUR]))
+    if options.output:
+        style.save(packing_figure.draw(cells, fits), options.output)
+        _wrote(options)
+
+
+def capacity(options: argparse.Namespace) -> None:
+    from . import capacity_figure, capacity_histograms, capacity_table, columns, reader, style, tables
+
+    files = [reader.read_capacity(path) for path in options.files]
+    rows = capacity_table.rows(files)
+    if not _printed(options, rows, columns.CAPACITY_FULL):
+        print(tables.text_table(capacity_table.facts(files), columns.CAPACITY_FACTS) + "\n")
+        print(tables.text_blocks(rows, columns.CAPACITY) + "\n")
+        print("".join(f"{tables.folded([line])}\n" for line in capacity_table.remarks(files)), end="")
+        print(tables.definition_text([*columns.CAPACITY_FACTS, *columns.flat(columns.CAPACITY)]))
+    if options.output:
+        style.save(capacity_figure.draw(rows, capacity_table.laws(files)[0]), options.output)
+        _wrote(options)
+    if options.histograms:
+        style.save(capacity_histograms.draw(rows), options.histograms)
+        _wrote(options, options.histograms)
+
+
+def report(options: argparse.Namespace) -> None:
+    from . import geometry_sections, reader, report as page, style, variants
+
     path = options.output or options.run / "report.html"
-    text = page.build(run, found, variants.find_reference(found, options.reference), options.tokens)
+    if not reader.has_run(options.run) and geometry_sections.files_of(options.run):
+        text = geometry_sections.alone(options.run)
+    else:
+        run = reader.read_run(options.run)
+        found = variants.variants_of(run)
+        text = page.build(run, found, variants.find_reference(found, options.reference), options.tokens)
     style.write_whole(path, text.encode("utf-8"))
     print(f"wrote {path}")
 
@@ -160,7 +203,7 @@ def _print_reference(found: list, reference: object) -> None:
     print("".join(f"{tables.folded([line])}\n" for line in variants.unpaired(found, reference)), end="")
 
 
-def _wrote(options: argparse.Namespace) -> None:
+def _wrote(options: argparse.Namespace, path: object = None) -> None:
     """Says where the figure is, unless the output is a table to be read by a program."""
     if not (options.csv or options.markdown):
-        print(f"\nwrote {options.output}")
+        print(f"\nwrote {path or options.output}")

@@ -14,7 +14,11 @@ from .reader import Member
 
 def settings(member: Member) -> dict[str, object]:
     """`table.key` -> value of a member's resolved deck; empty if it cannot be parsed."""
-    text = str(member.attributes.get("deck", ""))
+    return parsed(str(member.attributes.get("deck", "")))
+
+
+def parsed(text: str) -> dict[str, object]:
+    """`table.key` -> value of a resolved deck; empty if it cannot be parsed."""
     if tomllib is None:
         return dict(_lines(text))
     try:

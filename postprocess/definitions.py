@@ -2,6 +2,8 @@
 
 import math
 
+from .law import capacity_text
+
 # key of a row -> (heading, definition)
 NAMES = {
     "variant": ("variant", "one input interface (or other setting): the members whose decks differ only in their seed"),
@@ -84,7 +86,62 @@ GEOMETRY = {
     "effective_rank": ("effective rank", "exp of the entropy of the singular values, normalised to sum 1"),
     "effective_rank_sd": ("sd of rank", "sample standard deviation of the effective rank over the seeds"),
 }
-ALL = {**NAMES, **GEOMETRY, **EFFICIENCY, **FREQUENCY, **COST, **DIFFERENCE, **LOSS}
+CAPACITY = {
+    "matrix": ("matrix", "one embedding matrix, named after its file or the folder of it; output: the head's"),
+    "file": ("file", "the file as the deck names it"),
+    "side": ("side", "input or output matrix of the model"),
+    "vocabulary": ("V", "rows of the matrix"),
+    "width": ("D", "columns of the matrix"),
+    "element": ("type", "of its numbers in the file; all sums are made in wider ones"),
+    "padding": ("padding", "rows past the tokenizer's size, left out"),
+    "untrained": ("untrained", "rows whose token does not occur in the training tokens; irregular (N/A: none known)"),
+    "outliers": ("outliers", "other rows whose ln norm is far from the median (capacity.outlier_z); irregular"),
+    "token_cosine": ("in.out", "mean cosine of a token's input with its output vector, where the two matrices differ"),
+    "token_cosine_sd": ("sd of it", "standard deviation of that cosine over the tokens"),
+    "row_set": ("rows", "all: zero and padding rows left out; regular: untrained and outlier rows left out too; "
+                "centred, reg. centred: the same, mean row removed"),
+    "capacity_class": ("class", "1: epsilon > 0.2; 2: epsilon < 0.1; -: between. Not neutral to the width: random "
+                       "directions have 2/sqrt(D), above 0.1 for D < 400"),
+    "log10_k_jl_textbook": ("k textbook", "directions that fit at this epsilon by Johnson and Lindenstrauss, exp(D "
+                            "eps^2 / C), C = 8 (CSV: log10 of it, as of all k)"),
+    "log10_k_jl_random": ("k random", "the same with C = 3.029, fitted to random packings"),
+    "log10_k_adjusted": ("k adjusted", "D exp(D eps^2 / C), C = 1.2934, fitted to optimised packings"),
+    "log10_k_fitted": ("k four-par.", "(D exp((eps^2 D^c / C)^(1/b)))^(1/a), fitted to optimised packings, rounded up; "
+                       "the published capacity, which the paper gives for epsilon < 0.1 alone"),
+    "entropy_rank": ("entropy rank", "exp of the entropy of the eigenvalues of U^T U over their sum, U the unit rows"),
+    "entropy_rank_singular": ("of singular values", "the same of their square roots, the singular values of U"),
+    "participation": ("participation", "participation ratio: (sum of these eigenvalues)^2 / sum of their squares"),
+    "skewness": ("skewness", "of the cosines of all pairs"),
+    "smallest": ("smallest", "smallest cosine of a pair"),
+    "largest": ("largest", "largest cosine of a pair"),
+}
+PACKING = {
+    "source": ("source", "measured: cells of the folder; published: arXiv:2606.02765"),
+    "kind": ("kind", "optimised: vectors moved apart by Adam; random: best of many draws"),
+    "d": ("d", "dimensions"),
+    "k": ("k", "vectors"),
+    "p": ("p", "exponent of the loss, sum of |cosine|^p over all pairs"),
+    "repeats": ("steps", "steps of the optimiser, or draws"),
+    "coherence": ("epsilon", "largest |cosine| of two of the k vectors, at the last step or of the best draw"),
+    "published": ("published", "the published epsilon of this cell"),
+    "to_published": ("ratio", "epsilon / published epsilon"),
+    "welch": ("Welch bound", "sqrt((k - d) / (d (k - 1))): no k vectors have a smaller epsilon"),
+    "seconds": ("seconds", "time that the cell took"),
+    "learning_rate": ("learning rate", "of Adam, constant"),
+    "seed": ("seed", "of the first vectors"),
+    "data": ("data", "whose cells the law was fitted to"),
+    "form": ("law", "JL: eps = sqrt(C ln(k) / d); adjusted: sqrt(C ln(k/d) / d); four-parameter: sqrt(C ln(k^a/d)^b / "
+             "d^c). Least squares on eps, every cell with the same weight; the last two are 0 where k <= d"),
+    "cells": ("cells", "fitted, and measured by R2 and MAPE, on all cells or on those with k > d alone"),
+    "number": ("n", "number of these cells"),
+    "C": ("C", "constant of the law"),
+    "a": ("a", "power of k"),
+    "b": ("b", "power of the logarithm"),
+    "c": ("c", "power of d"),
+    "r2": ("R2", "1 - sum of squared errors of eps / sum of its squared deviations from the mean"),
+    "mape": ("MAPE", "mean of |error of eps| / eps; where k <= d, eps is about 1e-4 and rules the mean"),
+}
+ALL = {**PACKING, **CAPACITY, **NAMES, **GEOMETRY, **EFFICIENCY, **FREQUENCY, **COST, **DIFFERENCE, **LOSS}
 # Columns that say something only where there are several seeds.
 OVER_SEEDS = {"seeds", "loss_sd", "pairs", "difference_half", "difference_sd", "change_of_reference_interval",
               "change_of_member_interval", "tokens_per_second_sd", "reached_of", "tokens_needed_sd", "ratio_sd", "each",
@@ -92,12 +149,18 @@ OVER_SEEDS = {"seeds", "loss_sd", "pairs", "difference_half", "difference_sd", "
 
 _COUNTS = {"step", "tokens", "targets", "compared_at_tokens", "trainable", "fixed", "shared", "input_trainable",
            "count", "zero_rows", "tokens_per_second", "tokens_per_second_sd", "seeds", "pairs", "ids", "reached",
-           "tokens_needed", "tokens_needed_sd"}
+           "tokens_needed", "tokens_needed_sd", "vocabulary", "width", "padding", "untrained", "outliers", "d", "k", "p",
+           "repeats", "number"}
+_CAPACITIES = {"log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted"}
 _PERCENT = {"change_of_reference": "+.2f", "change_of_member": "+.2f", "change_of_reference_interval": "+.2f",
-            "change_of_member_interval": "+.2f", "gemm_share": ".1f", "share": ".2f"}
+            "change_of_member_interval": "+.2f", "gemm_share": ".1f", "share": ".2f", "mape": ".2f"}
 _DECIMALS = {"difference_nats": "+.4f", "difference_low": "+.4f", "difference_high": "+.4f", "perplexity": ".3f",
              "word_perplexity": ".1f", "mean": "+.4f", "relative": ".2f", "relative_sd": ".2f", "effective_rank": ".1f",
-             "effective_rank_sd": ".1f", "ratio": ".2f", "ratio_sd": ".2f", "lower": "g", "upper": "g"}
+             "effective_rank_sd": ".1f", "ratio": ".2f", "ratio_sd": ".2f", "lower": "g", "upper": "g",
+             "coherence": ".6f", "published": ".6f", "welch": ".6f", "seconds": ".1f", "learning_rate": "g", "seed": ".0f",
+             "C": ".5f", "a": ".5f", "b": ".5f", "c": ".5f", "r2": ".5f", "entropy_rank": ".1f",
+             "entropy_rank_singular": ".1f", "participation": ".1f", "skewness": "+.2f", "smallest": "+.4f",
+             "largest": "+.4f", "token_cosine": "+.4f"}
 
 
 def shown(key: str, value: object) -> str:
@@ -107,6 +170,8 @@ def shown(key: str, value: object) -> str:
     if isinstance(value, tuple):
         low, high = (shown(key, end) for end in value)
         return "N/A" if "N/A" in (low, high) else f"{low.removesuffix(' %')} to {high}"
+    if key in _CAPACITIES:
+        return capacity_text(value, up=key == "log10_k_fitted")
     if not math.isfinite(value):
         return "infinite" if math.isinf(value) else "N/A"
     if key in _COUNTS:

@@ -7,10 +7,14 @@ never disturbed and file systems without flock work.
 evaluation.h5 holds the one validation of a checkpoint, made by the job "evaluate"; it is read as a member whose only
 validation is that one.
 
+capacity.h5 (job "capacity") holds embedding matrices, cell_*.h5 (job "packing") one cell of a packing experiment each; they
+may lie in a run's folder or anywhere else.
+
 Shapes: V vocabulary, D model width, N logged steps, M validations, B bins of token frequency. Losses are in nats per
 token.
 """
 
+import contextlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +24,9 @@ import numpy as np
 
 from .failure import FILES, Failure
 
-NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1}
-HISTORY, EVALUATION = "history.h5", "evaluation.h5"
+NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1,
+                  "lexikos-capacity": 1, "lexikos-packing": 1}
+HISTORY, EVALUATION, CAPACITY, CELLS = "history.h5", "evaluation.h5", "capacity.h5", "cell_*.h5"
 
 
 @dataclass
@@ -74,6 +79,64 @@ class Member:
 
 
 @dataclass
+class RowSet:
+    """Cosines of all pairs of one set of rows of a matrix: its attributes and `histogram` [bins over -1 to 1]."""
+
+    name: str
+    attributes: dict[str, object]
+    histogram: np.ndarray | None
+
+    def number(self, name: str) -> float:
+        """A numeric attribute, NaN if it is absent (as most are where there is no pair of rows)."""
+        value = self.attributes.get(name, math.nan)
+        return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+@dataclass
+class Matrix:
+    """One embedding matrix of a capacity.h5; counts of rows by why they were set apart."""
+
+    path: Path
+    file: str
+    side: str
+    element: str
+    vocabulary: int
+    width: int
+    padding: int
+    zero: int
+    untrained: int
+    outliers: int
+    token_cosine: tuple[float, float] | None  # mean and standard deviation of a token's input with its output vector
+    sets: dict[str, RowSet]
+
+
+@dataclass
+class Capacity:
+    """One capacity.h5: the resolved deck and the matrices in the file's order."""
+
+    path: Path
+    deck: str
+    matrices: list[Matrix]
+
+
+@dataclass
+class Cell:
+    """One packing of `k` vectors in `d` dimensions: the result, how it was made, and its history by column name."""
+
+    path: Path
+    kind: str
+    d: int
+    k: int
+    p: int
+    repeats: int
+    learning_rate: float
+    seed: int
+    epsilon: float
+    seconds: float
+    history: dict[str, Column]
+
+
+@dataclass
 class Run:
     """All members of a run, in the order in which figures and tables show them."""
 
@@ -91,6 +154,11 @@ def read_run(folder: Path) -> Run:
     if not folders:
         raise Failure(FILES, f"{folder}: no {HISTORY} in it or in a folder of it; has the run started?")
     return Run(folder, [read_member(path) for path in folders])
+
+
+def has_run(folder: Path) -> bool:
+    """Whether a training run has begun in `folder`."""
+    return folder.is_dir() and bool(_member_folders(folder, HISTORY))
 
 
 def read_evaluations(folder: Path) -> tuple[Run, list[str]]:
@@ -144,6 +212,76 @@ def read_train_counts(path: Path) -> np.ndarray:
         if "train_counts" not in file:
             raise Failure(FILES, f"{path}: no dataset train_counts")
         return file["train_counts"][()].astype(np.int64)
+
+
+def capacity_files(folder: Path) -> list[Path]:
+    """Every capacity.h5 in a folder and in the folders of it."""
+    return sorted(folder.glob(CAPACITY)) + sorted(folder.glob(f"*/{CAPACITY}"))
+
+
+def read_capacity(path: Path) -> Capacity:
+    """One capacity.h5, or the one in the folder `path`."""
+    path = path / CAPACITY if path.is_dir() else path
+    with _open(path, "lexikos-capacity") as file, _reading(path):
+        groups = file["matrices"]
+        matrices = [_matrix(path, groups[name]) for name in sorted(groups, key=int)]
+        deck = str(_plain(file.attrs.get("deck", "")))
+    if not matrices:
+        raise Failure(FILES, f"{path}: no matrix in it")
+    return Capacity(path, deck, matrices)
+
+
+def _matrix(path: Path, group: h5py.Group) -> Matrix:
+    attributes = {key: _plain(value) for key, value in group.attrs.items()}
+    cosines = group.get("token_cosines")
+    pair = None if cosines is None else tuple(float(_plain(cosines.attrs[key])) for key in ("mean", "deviation"))
+    zero, untrained, outliers = (len(group[f"rows_{kind}"]) for kind in ("zero", "untrained", "outlier"))
+    sets = {name: _row_set(name, item) for name, item in group.items() if isinstance(item, h5py.Group)}
+    if "raw" not in sets:
+        raise KeyError(f"no group {group.name}/raw")
+    return Matrix(path, str(attributes["file"]), str(attributes["side"]), str(attributes["element"]),
+                  int(attributes["vocabulary_size"]), int(attributes["width"]), int(attributes["rows_padding"]), zero,
+                  untrained, outliers, pair, sets)
+
+
+def _row_set(name: str, group: h5py.Group) -> RowSet:
+    counts = group["histogram"][()] if "histogram" in group else None
+    return RowSet(name, {key: _plain(value) for key, value in group.attrs.items()}, counts)
+
+
+def cell_files(folder: Path) -> list[Path]:
+    """Every cell_*.h5 in a folder and in the folders of it."""
+    return sorted(folder.glob(CELLS)) + sorted(folder.glob(f"*/{CELLS}"))
+
+
+def read_cells(folder: Path) -> list[Cell]:
+    """Every cell of the packing experiments in `folder`, by kind, d and k."""
+    if not folder.is_dir():
+        raise Failure(FILES, f"{folder}: no such folder")
+    files = cell_files(folder)
+    if not files:
+        raise Failure(FILES, f"{folder}: no {CELLS} in it or in a folder of it; the job \"packing\" writes them")
+    return sorted((read_cell(path) for path in files), key=lambda cell: (cell.kind, cell.d, cell.k))
+
+
+def read_cell(path: Path) -> Cell:
+    with _open(path, "lexikos-packing") as file, _reading(path):
+        found = {key: _plain(value) for key, value in file.attrs.items()}
+        cell = Cell(path, str(found["kind"]), *(int(found[key]) for key in ("dimension", "count", "power", "repeats")),
+                    float(found["learning_rate"]), int(found["seed"]), float(found["epsilon"]), float(found["seconds"]),
+                    _columns(file, "history"))
+    if not (cell.d > 0 and cell.k > 1 and 0.0 < cell.epsilon < math.inf):
+        raise Failure(FILES, f"{path}: no cell has dimension {cell.d}, count {cell.k} and epsilon {cell.epsilon}")
+    return cell
+
+
+@contextlib.contextmanager
+def _reading(path: Path):
+    """A file whose contents are not as its format says is one line that names it."""
+    try:
+        yield
+    except (KeyError, OSError, ValueError, TypeError, AttributeError) as error:
+        raise Failure(FILES, f"{path}: damaged or incomplete ({_message(error)})") from None
 
 
 def _open(path: Path, expected: str) -> h5py.File:

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from . import (columns, comparison, cosine_figure, cosine_table, deck, definitions, efficiency, frequency, frequency_figure,
-               history_figure, page, perplexity_figure)
+               geometry_sections, history_figure, page, perplexity_figure)
 from .page import text
 from .reader import Member, Run
 from .variants import DEFAULT_REFERENCE, Variant, ordered, several_seeds, singles, unpaired
@@ -27,7 +27,8 @@ def build(run: Run, variants: list[Variant], reference: Variant | None, tokens: 
         _compared(variants), _loss_section(run, variants, reference),
         _validation_section(run, variants, rows, reference), _cost_section(run, variants, rows, reference),
         _unigram_section(rows), _frequency_section(run, variants, reference),
-        _efficiency_section(run, variants, reference), _cosine_section(run, variants, tokens), _facts_section(members),
+        _efficiency_section(run, variants, reference), _cosine_section(run, variants, tokens),
+        geometry_sections.capacity(run.folder), geometry_sections.packing(run.folder), _facts_section(members),
         _deck_section(variants)])
 
 

@@ -55,3 +55,12 @@ class Folder(unittest.TestCase):
             status = main([str(argument) for argument in arguments])
         self.assertEqual((status, complaints.getvalue()), (0, ""))
         return out.getvalue()
+
+    def refuse(self, status: int, words: str, *arguments: object) -> None:
+        """The command must end with `status`, nothing on standard output and one line that has `words`; in this process."""
+        out, complaints = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(complaints):
+            found = main([str(argument) for argument in arguments])
+        self.assertEqual((found, out.getvalue()), (status, ""), complaints.getvalue())
+        self.assertEqual(len(complaints.getvalue().strip().splitlines()), 1, complaints.getvalue())
+        self.assertIn(words, complaints.getvalue())

@@ -372,7 +372,8 @@ class Commands(Folder):
                 self.assertIn(expected, done.stderr)
 
     def test_help(self):
-        for command in ("", "history", "table", "perplexity", "frequency", "efficiency", "cosine", "report"):
+        for command in ("", "history", "table", "perplexity", "frequency", "efficiency", "cosine", "capacity", "packing",
+                        "report"):
             self.assertEqual(run(*command.split(), "--help").returncode, 0)
 
 
