@@ -146,6 +146,9 @@ void Vectors<S>::draw(std::uint64_t seed, const std::string& name) {
       KOKKOS_LAMBDA(const Index i) {
         x.data()[i] = static_cast<S>(random_normal(seed, stream, static_cast<std::uint64_t>(i)));
       });
+  // Unit length matters although the loss does not see it: it sets how far a step of Adam turns.
+  normalise(space);
+  Kokkos::deep_copy(space, View1<S>(x.data(), x.size()), unit_);
   space.fence();
 }
 

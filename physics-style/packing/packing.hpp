@@ -1,7 +1,7 @@
 // Packing experiments: how small the largest cosine between k vectors in d dimensions can be.
 // Source: Guha, "Representational Capacity", arXiv 2606.02765: the runs behind its capacity law.
 //
-// Optimised: x_i in R^d start Gaussian; with u_i = x_i / |x_i| and G = U U^T,
+// Optimised: x_i in R^d start as Gaussian directions of unit length; with u_i = x_i / |x_i| and G = U U^T,
 //   loss = sum over all i, j of |G - I|_ij^p,   minimised by Adam at a constant learning rate;
 //   epsilon = the largest |G_ij|, i != j, at the last step.
 // Random: the same measure of Gaussian vectors that are left alone, the smallest of many trials.
@@ -53,7 +53,7 @@ class Vectors {
   /// no gradient and no step, and memory is 2 k d. Throws Error(deck) on sizes below 2.
   Vectors(const Cell& cell, Index power, Index tile, bool optimise);
 
-  /// x = N(0, 1), a function of (seed, name, element) alone.
+  /// Gaussian directions of unit length, a function of (seed, name, element) alone.
   void draw(std::uint64_t seed, const std::string& name);
 
   /// One pass: overwrites the gradient (with `gradient`), and the sums that read() returns.
