@@ -114,7 +114,7 @@ Index published_power(const Cell& cell, Index numerator) {
   if (q == 0) {
     q = 60;
     if (cell.count > 4000 && cell.dimension >= 3072) q = 50;
-    if (cell.count <= 4000) q = 40;
+    if (cell.count <= 4000 && cell.dimension >= 1024) q = 40;
   }
   const double ratio = static_cast<double>(q) / std::log(static_cast<double>(cell.dimension));
   return std::min(static_cast<Index>(ratio), largest_power);

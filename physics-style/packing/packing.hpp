@@ -24,8 +24,9 @@ struct Cell {
   Index count = 0;      // k
 };
 
-/// The published exponent: min(int(q / ln d), 20) with q = 60; 40 where k <= 4000; 50 where
-/// k > 4000 and d >= 3072. `numerator` 0 chooses q so; else it is q.
+/// The exponent min(int(q / ln d), 20), with q = 60; 40 where d >= 1024 and k <= 4000; 50 where
+/// d >= 3072 and k > 4000. `numerator` 0 chooses q so; else it is q. The published program has 40
+/// for every k <= 4000, but the published values at d 32 and 64 are those of 60 (README.md).
 Index published_power(const Cell& cell, Index numerator);
 
 /// The published learning rate: 0.005 up to d = 1024, 0.0025 above.

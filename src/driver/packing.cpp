@@ -197,7 +197,7 @@ void read_optimiser(const DeckTable& table, PackingSettings& s) {
   s.numerator = table.integer(
       {.name = "numerator",
        .doc = "q of the exponent p = min(int(q / ln d), 20)",
-       .default_note = "0: 60; 40 where k <= 4000; 50 where k > 4000 and d >= 3072"},
+       .default_note = "0: 60; 40 where d >= 1024 and k <= 4000; 50 where d >= 3072 and k > 4000"},
       0, NonNegative{});
   s.power = table.integer(
       {.name = "power", .doc = "p itself, the same for all cells", .default_note = "0: from q"}, 0,

@@ -143,9 +143,11 @@ TEST_CASE("the tile is a knob of speed alone") {
 }
 
 TEST_CASE("published powers and learning rates") {
-  CHECK(packing::published_power({32, 2000}, 0) == 11);    // 40 / 3.466
+  CHECK(packing::published_power({32, 2000}, 0) == 17);    // 60 / 3.466
+  CHECK(packing::published_power({32, 2000}, 40) == 11);   // 40 / 3.466
   CHECK(packing::published_power({32, 6000}, 0) == 17);    // 60 / 3.466
-  CHECK(packing::published_power({256, 4000}, 0) == 7);    // 40 / 5.545
+  CHECK(packing::published_power({1024, 4000}, 0) == 5);   // 40 / 6.931
+  CHECK(packing::published_power({1024, 6000}, 0) == 8);   // 60 / 6.931
   CHECK(packing::published_power({256, 6000}, 0) == 10);   // 60 / 5.545
   CHECK(packing::published_power({4096, 6000}, 0) == 6);   // 50 / 8.318
   CHECK(packing::published_power({4096, 4000}, 0) == 4);   // 40 / 8.318
