@@ -30,10 +30,16 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
   console.line("GEMM rate    " + format_si(trainer.gemm_rate().square, "FLOP/s") +
                " square, " + format_si(trainer.gemm_rate().step, "FLOP/s") +
                " on the step's shapes (" + gemm_library_name<float>() + ")");
-  std::vector<double> seconds;
+  std::vector<double> seconds, shares;
+  double in_interface = 0;
+  trainer.time_interface(&in_interface);
   for (Index number = 1; number <= timed.run.steps; ++number) {
+    in_interface = 0;
     const StepRecord r = trainer.step(number);
-    if (number > 1 || timed.run.steps == 1) seconds.push_back(r.seconds);
+    if (number > 1 || timed.run.steps == 1) {
+      seconds.push_back(r.seconds);
+      shares.push_back(in_interface / r.seconds);
+    }
     console.progress(number, timed.run.steps, r.seconds * static_cast<double>(number));
   }
   const double step = median(seconds);
@@ -43,6 +49,8 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
                std::to_string(seconds.size()) + ", " +
                format_count(static_cast<std::int64_t>(tokens / step)) + " tokens/s, " +
                device_text());
+  console.line("interface    " + percent(median(shares)) + " of a step: " +
+               timed.model.interface + ", forward and backward, look-up and scatter aside");
   console.line("work         " + format_si(work, "FLOP") + " a step, " +
                format_si(work / step, "FLOP/s"));
   console.line("share        " + percent(work / step / trainer.gemm_rate_of_all()) +

@@ -92,6 +92,17 @@ void Model<S>::embed(const ExecSpace& space, const StepBatch& batch) {
 }
 
 template <class S>
+template <class Work>
+void Model<S>::timed(const ExecSpace& space, const Work& work) const {
+  if (interface_seconds_ == nullptr) return work();
+  space.fence();
+  const Kokkos::Timer timer;
+  work();
+  space.fence();
+  *interface_seconds_ += timer.seconds();
+}
+
+template <class S>
 void Model<S>::reduce(const ExecSpace& space, GradientReducer<S>* reducer,
                       ArenaRange range) const {
   if (reducer != nullptr) reducer->start(space, range.begin, range.end);
@@ -105,7 +116,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   const double scale = 1.0 / static_cast<double>(batch.targets_global);
   const bool head_is_shared = embedding_->counts().shared > 0;
   Kokkos::deep_copy(space, de, S(0));
-  embed(space, batch);
+  timed(space, [&] { embed(space, batch); });
 
   // A rank without sequences takes part in every reduction, in the same order.
   const std::size_t passes = std::max<std::size_t>(batch.micro.size(), 1);
@@ -136,7 +147,9 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     done += n;
   }
 
-  if (batch.distinct_count > 0) embedding_->backward(space, batch.distinct, de);
+  if (batch.distinct_count > 0) {
+    timed(space, [&] { embedding_->backward(space, batch.distinct, de); });
+  }
   reduce(space, reducer, embedding_range_);
   if (head_is_shared) reduce(space, reducer, head_.range(list_));
   const View1<double> nll = this->nll(done);

@@ -56,6 +56,10 @@ class Model {
   /// Overwrites out [sequences T, V].
   void logits(const ExecSpace& space, Index sequences, View2<S> out) const;
 
+  /// From here on forward_backward adds the seconds that the input interface takes, forward and
+  /// backward, to *seconds (null: no more). Waits for the device around both: for benchmarks.
+  void time_interface(double* seconds) { interface_seconds_ = seconds; }
+
   /// nll (nats) of each target, in the order of the batch's positions: valid after the two above.
   View1<double> nll(Index positions) const { return arena_.template view1<double>(nll_, positions); }
 
@@ -79,6 +83,8 @@ class Model {
 
  private:
   void bind();
+  template <class Work>
+  void timed(const ExecSpace& space, const Work& work) const;
   void embed(const ExecSpace& space, const StepBatch& batch);
   void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const;
 
@@ -94,6 +100,7 @@ class Model {
   Slot e_, de_, nll_, ids_;
   Parameters<S> parameters_;
   Arena arena_;
+  double* interface_seconds_ = nullptr;
 };
 
 }  // namespace lexikos

@@ -70,6 +70,8 @@ class Trainer {
   /// FLOP of training one token.
   double flops_per_token() const;
   const Model<S>& model() const { return model_; }
+  /// See Model::time_interface.
+  void time_interface(double* seconds) { model_.time_interface(seconds); }
   Index done() const { return done_; }
 
  private:
