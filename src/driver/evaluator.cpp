@@ -12,10 +12,6 @@ double mean(double sum, Index count) {
   return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
 }
 
-WindowSelection windows_of(const RunSettings& settings, const RunData& data, Index context) {
-  return select_windows(*data.validation, context, settings.validation_tokens);
-}
-
 FrequencyBins bins_for(const RunSettings& settings, const RunData& data) {
   if (data.train_counts.empty()) return {};
   return {settings.frequency_edges, data.train_counts, data.vocabulary};
@@ -47,10 +43,9 @@ Evaluator<S>::Evaluator(const RunSettings& settings, const RunData& data, const 
                         Model<S>& model)
     : comm_(comm),
       model_(model),
-      targets_(windows_of(settings, data, model.shape().context).count * model.shape().context),
+      windows_(select_windows(*data.validation, model.shape().context, settings.validation_tokens)),
       loader_(*data.validation, model.shape().context, settings.batch_sequences, comm.rank(),
-              comm.size(), model.shape().micro_batch,
-              windows_of(settings, data, model.shape().context)),
+              comm.size(), model.shape().micro_batch, windows_),
       bins_(bins_for(settings, data)),
       bin_of_("Lexikos::evaluator::bin_of", bins_.bin_of().size()),
       sums_("Lexikos::evaluator::sums", 1 + 2 * bins_.count()),
@@ -90,7 +85,7 @@ Evaluation Evaluator<S>::run(const ExecSpace& space) {
   comm_.sum(total);
   Evaluation e;
   e.nll = total[0];
-  e.targets = targets_;
+  e.targets = targets();
   for (Index b = 0; b < bins_.count(); ++b) {
     e.bins.push_back({bins_.bins()[b], static_cast<Index>(total[1 + bins_.count() + b]),
                       total[1 + b]});

@@ -44,7 +44,7 @@ class Evaluator {
   Evaluator(const RunSettings& settings, const RunData& data, const Communicator& comm,
             Model<S>& model);
 
-  Index targets() const { return targets_; }
+  Index targets() const { return windows_.count * model_.shape().context; }
 
   /// Collective; the same result on every rank.
   Evaluation run(const ExecSpace& space);
@@ -54,7 +54,7 @@ class Evaluator {
 
   const Communicator& comm_;
   Model<S>& model_;
-  Index targets_;
+  WindowSelection windows_;
   BatchLoader loader_;
   FrequencyBins bins_;
   Buffer<std::uint8_t> bin_of_;  // [V]

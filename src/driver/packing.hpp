@@ -34,8 +34,8 @@ struct PackingSettings {
 std::vector<std::vector<packing::Cell>> spread_cells(const std::vector<packing::Cell>& cells,
                                                      int ranks);
 
-/// Runs the cells whose file is not in the folder yet; stops between cells at the wall limit or on a signal. Cell
-/// by cell the result depends on the seed and the cell alone. Collective.
+/// Runs the cells whose file is not in the folder yet; stops between cells at the wall limit or on
+/// a signal. Cell by cell the result depends on the seed and the cell alone. Collective.
 void run_packing(const PackingSettings& settings, const Arguments& arguments,
                  const Communicator& world);
 

@@ -64,6 +64,7 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
   require_source(settings);
   if (settings.synthetic) return synthetic_data(settings);
   RunData data;
+  const TokenFile* counted = nullptr;  // data.train, as what it is
   comm.on_all([&] {
     auto train = std::make_unique<TokenFile>(settings.tokens_file, "train");
     auto validation = std::make_unique<TokenFile>(settings.tokens_file, "validation");
@@ -77,11 +78,12 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
     data.tokenizer = info.tokenizer;
     data.tokenizer_hash = info.tokenizer_hash;
     data.source = info.source;
+    counted = train.get();
     data.train = std::move(train);
     data.validation = std::move(validation);
   });
   // Once all ranks have found their ids good: an id out of range makes the counts wrong as well.
-  comm.on_all([&] { data.train_counts = TokenFile(settings.tokens_file, "train").train_counts(); });
+  comm.on_all([&] { data.train_counts = counted->train_counts(); });
   return data;
 }
 
