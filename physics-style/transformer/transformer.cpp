@@ -158,10 +158,10 @@ View4<S> Transformer<S>::heads_view(const Slot& slot, Index sequences) const {
 }
 
 template <class S>
-void Transformer<S>::forward(const ExecSpace& space, Index sequences) {
+void Transformer<S>::forward(const ExecSpace& space, const Spans& spans, Index sequences) {
   const Region region("Lexikos::transformer::forward");
   for (Index l = 0; l < settings_.layers; ++l) {
-    forward_attention(space, l, sequences);
+    forward_attention(space, spans, l, sequences);
     forward_mlp(space, l, sequences);
   }
   const Index l = settings_.layers;
@@ -174,7 +174,8 @@ void Transformer<S>::forward(const ExecSpace& space, Index sequences) {
 
 /// x_l = x_mid of the block before + its MLP's branch; branch = W_o attention(norm(x_l)).
 template <class S>
-void Transformer<S>::forward_attention(const ExecSpace& space, Index layer, Index sequences) {
+void Transformer<S>::forward_attention(const ExecSpace& space, const Spans& spans, Index layer,
+                                       Index sequences) {
   const Index n = sequences * settings_.context, c = settings_.width, e = settings_.head_width();
   const BlockSlots& s = slots_[layer];
   const BlockIds& id = ids_[layer];
@@ -190,11 +191,11 @@ void Transformer<S>::forward_attention(const ExecSpace& space, Index layer, Inde
   gemm<S>(space, Op::none, Op::transpose, S(1), y, parameters_->value2(id.qkv), S(0), qkv);
   const View4<S> q = heads_view(s.q, sequences), k = heads_view(s.k, sequences),
                  v = heads_view(s.v, sequences);
-  rope::forward<S>(space, qkv, arena_->view2<S>(cosine_, settings_.context, e / 2),
+  rope::forward<S>(space, spans, qkv, arena_->view2<S>(cosine_, settings_.context, e / 2),
                    arena_->view2<S>(sine_, settings_.context, e / 2), settings_.heads, q, k, v);
   const View2<S> o = matrix(s.o, sequences, c);
   attention::forward<S>(
-      space, q, k, v, o,
+      space, spans, q, k, v, o,
       View3<S>(arena_->at<S>(s.lse), sequences, settings_.heads, settings_.context),
       View1<S>(arena_->at<S>(forward_workspace_), forward_workspace_.bytes / Index(sizeof(S))));
   gemm<S>(space, Op::none, Op::transpose, S(1), o, parameters_->value2(id.out), S(0), delta);
@@ -233,10 +234,11 @@ void Transformer<S>::backward_norm(const ExecSpace& space, Index sequences) {
 }
 
 template <class S>
-void Transformer<S>::backward_block(const ExecSpace& space, Index layer, Index sequences) {
+void Transformer<S>::backward_block(const ExecSpace& space, const Spans& spans, Index layer,
+                                    Index sequences) {
   const Region region("Lexikos::transformer::backward");
   backward_mlp(space, layer, sequences);
-  backward_attention(space, layer, sequences);
+  backward_attention(space, spans, layer, sequences);
 }
 
 template <class S>
@@ -263,7 +265,8 @@ void Transformer<S>::backward_mlp(const ExecSpace& space, Index layer, Index seq
 }
 
 template <class S>
-void Transformer<S>::backward_attention(const ExecSpace& space, Index layer, Index sequences) {
+void Transformer<S>::backward_attention(const ExecSpace& space, const Spans& spans, Index layer,
+                                        Index sequences) {
   const Index n = sequences * settings_.context, c = settings_.width, e = settings_.head_width();
   const BlockSlots& s = slots_[layer];
   const BlockIds& id = ids_[layer];
@@ -274,10 +277,10 @@ void Transformer<S>::backward_attention(const ExecSpace& space, Index layer, Ind
   gemm<S>(space, Op::transpose, Op::none, S(1), dx, o, S(1), parameters_->gradient2(id.out));
   gemm<S>(space, Op::none, Op::none, S(1), dx, parameters_->value2(id.out), S(0), dy);
   attention::backward<S>(
-      space, dy, heads_view(s.q, sequences), heads_view(s.k, sequences), heads_view(s.v, sequences),
+      space, spans, dy, heads_view(s.q, sequences), heads_view(s.k, sequences), heads_view(s.v, sequences),
       o, View3<S>(arena_->at<S>(s.lse), sequences, settings_.heads, settings_.context), dq, dk, dv,
       View1<S>(arena_->at<S>(backward_workspace_), backward_workspace_.bytes / Index(sizeof(S))));
-  rope::backward<S>(space, dq, dk, dv, arena_->view2<S>(cosine_, settings_.context, e / 2),
+  rope::backward<S>(space, spans, dq, dk, dv, arena_->view2<S>(cosine_, settings_.context, e / 2),
                     arena_->view2<S>(sine_, settings_.context, e / 2), settings_.heads, dqkv);
   gemm<S>(space, Op::transpose, Op::none, S(1), dqkv, matrix(s.y1, sequences, c), S(1),
           parameters_->gradient2(id.qkv));

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "kernels/spans.hpp"
 #include "package.hpp"
 
 namespace lexikos::transformer {
@@ -44,13 +45,14 @@ class Transformer {
   /// The gradient of the residual stream [N C]: after the last block's backward, of input().
   View2<S> gradient(Index sequences) const;
 
-  /// Reads input(); overwrites output() and what backward reads.
-  void forward(const ExecSpace& space, Index sequences);
+  /// Reads input(); overwrites output() and what backward reads. `spans`: which keys each position
+  /// sees; plain spans are causal attention over the whole sequence.
+  void forward(const ExecSpace& space, const Spans& spans, Index sequences);
 
   /// Backward, piece by piece so that the caller can reduce each piece's gradients at once:
-  /// first the last norm, then blocks L-1 ... 0. Adds to parameter gradients.
+  /// first the last norm, then blocks L-1 ... 0, with forward's spans. Adds to parameter gradients.
   void backward_norm(const ExecSpace& space, Index sequences);
-  void backward_block(const ExecSpace& space, Index layer, Index sequences);
+  void backward_block(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
 
   /// Elements of the parameter arenas of a block, and of the last norm.
   ArenaRange block_range(const ParameterList& list, Index layer) const;
@@ -70,9 +72,10 @@ class Transformer {
   View2<S> stream(Index layer, Index sequences) const;
   View4<S> heads_view(const Slot& slot, Index sequences) const;
   View2<S> matrix(const Slot& slot, Index sequences, Index cols) const;
-  void forward_attention(const ExecSpace& space, Index layer, Index sequences);
+  void forward_attention(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
   void forward_mlp(const ExecSpace& space, Index layer, Index sequences);
-  void backward_attention(const ExecSpace& space, Index layer, Index sequences);
+  void backward_attention(const ExecSpace& space, const Spans& spans, Index layer,
+                          Index sequences);
   void backward_mlp(const ExecSpace& space, Index layer, Index sequences);
 
   Settings settings_;

@@ -7,6 +7,7 @@
 
 #include "data/sample_order.hpp"
 #include "data/token_source.hpp"
+#include "kernels/spans.hpp"
 #include "kokkos_types.hpp"
 
 namespace lexikos {
@@ -22,6 +23,7 @@ struct MicroBatch {
   View1<const std::int32_t> touched;  ///< [touched_count] rows in StepBatch::distinct, ascending
   View1<const std::int32_t> bucket_begin;     ///< [touched_count + 1]
   View1<const std::int32_t> bucket_position;  ///< [N] positions by touched row, ascending in each
+  Spans spans;                                ///< which keys each position sees; plain: causal
 };
 
 /// This rank's part of one step. The views are windows on the loader's memory.

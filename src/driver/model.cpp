@@ -128,7 +128,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     const Index b = micro.sequences, n = b * shape_.context;
     if (n > 0) {
       token_rows::spread<S>(space, e, micro.slot, transformer_.input(b));
-      transformer_.forward(space, b);
+      transformer_.forward(space, micro.spans, b);
       head_.loss_and_gradient(space, transformer_.output(b), micro.targets, scale,
                               View1<double>(arena_.template at<double>(nll_) + done, n),
                               transformer_.output_gradient(b));
@@ -137,7 +137,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     if (n > 0) transformer_.backward_norm(space, b);
     reduce(space, last, transformer_.norm_range(list_));
     for (Index l = settings_.layers - 1; l >= 0; --l) {
-      if (n > 0) transformer_.backward_block(space, l, b);
+      if (n > 0) transformer_.backward_block(space, micro.spans, l, b);
       reduce(space, last, transformer_.block_range(list_, l));
     }
     if (n > 0) {
@@ -167,7 +167,7 @@ void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch,
   for (const MicroBatch& micro : batch.micro) {
     const Index b = micro.sequences, n = b * shape_.context;
     token_rows::spread<S>(space, e, micro.slot, transformer_.input(b));
-    transformer_.forward(space, b);
+    transformer_.forward(space, micro.spans, b);
     head_.loss(space, transformer_.output(b), micro.targets,
                View1<double>(arena_.template at<double>(nll_) + done, n));
     done += n;

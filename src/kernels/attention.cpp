@@ -25,27 +25,55 @@ MatrixBatch<S> rows_of(const View& x, Index begin, Index rows) {
   return {x.data() + begin * width, rows, width, Index(x.extent(2)) * width};
 }
 
-/// The online softmax on one tile of logits [G R K]: tile becomes exp(logit - new largest), the
-/// running sums and the partial output are rescaled. Keys after the query count as masked.
+/// row[begin, end) = 0.
 template <class S>
-void softmax_tile(const ExecSpace& space, Index heads, Index rows, Index keys, Index first_query,
-                  Index first_key, S* tile_data, S* output, Index width, S* largest, S* sum) {
+KOKKOS_FORCEINLINE_FUNCTION void zero(const Lane& lane, S* row, Index begin, Index end) {
+  lane.for_each(end - begin, [=](const Index j) { row[begin + j] = S(0); });
+}
+
+/// Less than any logit: the largest of none. Finite, so that differences of two are numbers.
+template <class S>
+constexpr S no_logit = S(-1e30);
+
+template <class S>
+KOKKOS_FORCEINLINE_FUNCTION S largest_of(const Lane& lane, const S* row, Index begin, Index end) {
+  if (begin == end) return no_logit<S>;
+  return lane.template max<S>(end - begin, [=](const Index j) { return row[begin + j]; });
+}
+
+/// row[begin, end) = exp(row - now); returns their sum.
+template <class S>
+KOKKOS_FORCEINLINE_FUNCTION S exponentials(const Lane& lane, S* row, Index begin, Index end,
+                                           S now) {
+  return lane.template sum<S>(end - begin, [=](const Index j) {
+    const S e = fast_exp(row[begin + j] - now);
+    row[begin + j] = e;
+    return e;
+  });
+}
+
+/// The online softmax on one tile of logits [G R K]: tile becomes exp(logit - new largest), 0 where
+/// the query does not see the key; the running sums and the partial output are rescaled.
+template <class S>
+void softmax_tile(const ExecSpace& space, const SpanRows& spans, Index heads, Index rows,
+                  Index keys, Index first_query, Index first_key, S* tile_data, S* output,
+                  Index width, S* largest, S* sum) {
   const bool first = first_key == 0;
   for_rows(
       "Lexikos::attention::softmax_tile", space, heads * rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         S* const row = tile_data + i * keys;
-        const Index query = first_query + i % rows;
-        const Index visible = query + 1 - first_key < keys ? query + 1 - first_key : keys;
-        const S in_tile = lane.template max<S>(visible, [=](const Index j) { return row[j]; });
+        const TileSight see = spans.sight(i / rows, first_query + i % rows, first_key, keys);
+        const S in_a = largest_of<S>(lane, row, see.a_begin, see.a_end);
+        const S in_b = largest_of<S>(lane, row, see.b_begin, see.b_end);
+        const S in_tile = in_a > in_b ? in_a : in_b;
         const S before = first ? in_tile : largest[i];
         const S now = in_tile > before ? in_tile : before;
-        const S part = lane.template sum<S>(visible, [=](const Index j) {
-          const S e = fast_exp(row[j] - now);
-          row[j] = e;
-          return e;
-        });
-        lane.for_each(keys - visible, [=](const Index j) { row[visible + j] = S(0); });
+        zero(lane, row, 0, see.a_begin);
+        const S part_a = exponentials(lane, row, see.a_begin, see.a_end, now);
+        zero(lane, row, see.a_end, see.b_begin);
+        const S part = part_a + exponentials(lane, row, see.b_begin, see.b_end, now);
+        zero(lane, row, see.b_end, keys);
         const S shrink = fast_exp(before - now);
         if (!first) {
           lane.for_each(width, [=](const Index e) { output[i * width + e] *= shrink; });
@@ -92,28 +120,36 @@ void split_gradient(const ExecSpace& space, Index heads_total, Merged merged, co
       });
 }
 
-/// logits [G R K] -> probabilities, dprobabilities [G R K] -> gradient of the unscaled logits.
+/// logits [G R K] -> probabilities, dprobabilities [G R K] -> gradient of the unscaled logits; both
+/// 0 where the query does not see the key.
 template <class S>
-void softmax_gradient_tile(const ExecSpace& space, Index heads, Index rows, Index keys,
-                           Index first_query, Index first_key, Index t, S scale, const S* lse,
-                           const S* delta, S* logits, S* dprobabilities) {
+void softmax_gradient_tile(const ExecSpace& space, const SpanRows& spans, Index heads, Index rows,
+                           Index keys, Index first_query, Index first_key, Index t, S scale,
+                           const S* lse, const S* delta, S* logits, S* dprobabilities) {
   for_rows(
       "Lexikos::attention::softmax_gradient_tile", space, heads * rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         const Index query = first_query + i % rows;
-        const Index visible = query + 1 - first_key < keys ? query + 1 - first_key : keys;
+        const TileSight see = spans.sight(i / rows, query, first_key, keys);
         const S lse_i = lse[(i / rows) * t + query];
         const S delta_i = delta[(i / rows) * t + query];
         S* const p = logits + i * keys;
         S* const dp = dprobabilities + i * keys;
-        lane.for_each(visible, [=](const Index j) {
-          p[j] = fast_exp(p[j] - lse_i);
-          dp[j] = p[j] * (dp[j] - delta_i) * scale;
-        });
-        lane.for_each(keys - visible, [=](const Index j) {
-          p[visible + j] = S(0);
-          dp[visible + j] = S(0);
-        });
+        const auto gradient = [=](const Index begin, const Index end) {
+          lane.for_each(end - begin, [=](const Index j) {
+            p[begin + j] = fast_exp(p[begin + j] - lse_i);
+            dp[begin + j] = p[begin + j] * (dp[begin + j] - delta_i) * scale;
+          });
+        };
+        const auto nothing = [=](const Index begin, const Index end) {
+          zero(lane, p, begin, end);
+          zero(lane, dp, begin, end);
+        };
+        nothing(0, see.a_begin);
+        gradient(see.a_begin, see.a_end);
+        nothing(see.a_end, see.b_begin);
+        gradient(see.b_begin, see.b_end);
+        nothing(see.b_end, keys);
       });
 }
 
@@ -129,8 +165,8 @@ void check_workspace(Index have, Index need) {
 }  // namespace
 
 template <class S>
-void forward(const ExecSpace& space, View4<const S> q, View4<const S> k, View4<const S> v,
-             View2<S> o, View3<S> lse, View1<S> workspace) {
+void forward(const ExecSpace& space, const Spans& spans, View4<const S> q, View4<const S> k,
+             View4<const S> v, View2<S> o, View3<S> lse, View1<S> workspace) {
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
   const Index block = tile_of(t);
@@ -140,6 +176,7 @@ void forward(const ExecSpace& space, View4<const S> q, View4<const S> k, View4<c
   S* const largest = output + total * block * width;
   S* const sum = largest + total * block;
   const Merged merged{heads, t, width};
+  const SpanRows seen(spans, heads, t);
 
   for (Index i = 0; i < t; i += block) {
     const Index rows = block < t - i ? block : t - i;
@@ -149,7 +186,7 @@ void forward(const ExecSpace& space, View4<const S> q, View4<const S> k, View4<c
       const MatrixBatch<const S> weights{tile_data, rows, keys, rows * keys};
       gemm_batched<S>(space, Op::none, Op::transpose, total, scale_of<S>(width),
                       rows_of<const S>(q, i, rows), rows_of<const S>(k, j, keys), S(0), logits);
-      softmax_tile<S>(space, total, rows, keys, i, j, tile_data, output, width, largest, sum);
+      softmax_tile<S>(space, seen, total, rows, keys, i, j, tile_data, output, width, largest, sum);
       gemm_batched<S>(space, Op::none, Op::none, total, S(1), weights,
                       rows_of<const S>(v, j, keys), j == 0 ? S(0) : S(1),
                       {output, rows, width, rows * width});
@@ -159,9 +196,9 @@ void forward(const ExecSpace& space, View4<const S> q, View4<const S> k, View4<c
 }
 
 template <class S>
-void backward(const ExecSpace& space, View2<const S> dout, View4<const S> q, View4<const S> k,
-              View4<const S> v, View2<const S> o, View3<const S> lse, View4<S> dq, View4<S> dk,
-              View4<S> dv, View1<S> workspace) {
+void backward(const ExecSpace& space, const Spans& spans, View2<const S> dout, View4<const S> q,
+              View4<const S> k, View4<const S> v, View2<const S> o, View3<const S> lse,
+              View4<S> dq, View4<S> dk, View4<S> dv, View1<S> workspace) {
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
   const Index block = tile_of(t);
@@ -173,6 +210,7 @@ void backward(const ExecSpace& space, View2<const S> dout, View4<const S> q, Vie
   split_gradient<S>(space, total, Merged{heads, t, width}, dout.data(), o.data(), dout_h, delta);
 
   const S scale = scale_of<S>(width);
+  const SpanRows seen(spans, heads, t);
   for (Index i = 0; i < t; i += block) {
     const Index rows = block < t - i ? block : t - i;
     const MatrixBatch<const S> dout_i{dout_h + i * width, rows, width, t * width};
@@ -185,7 +223,7 @@ void backward(const ExecSpace& space, View2<const S> dout, View4<const S> q, Vie
                       rows_of<const S>(k, j, keys), S(0), {logits, rows, keys, rows * keys});
       gemm_batched<S>(space, Op::none, Op::transpose, total, S(1), dout_i,
                       rows_of<const S>(v, j, keys), S(0), {dlogits, rows, keys, rows * keys});
-      softmax_gradient_tile<S>(space, total, rows, keys, i, j, t, scale, lse.data(), delta,
+      softmax_gradient_tile<S>(space, seen, total, rows, keys, i, j, t, scale, lse.data(), delta,
                                logits, dlogits);
       gemm_batched<S>(space, Op::transpose, Op::none, total, S(1), p, dout_i, add_key,
                       rows_of<S>(dv, j, keys));
@@ -197,12 +235,12 @@ void backward(const ExecSpace& space, View2<const S> dout, View4<const S> q, Vie
   }
 }
 
-#define LEXIKOS_ATTENTION(S)                                                                    \
-  template void forward<S>(const ExecSpace&, View4<const S>, View4<const S>, View4<const S>,    \
-                           View2<S>, View3<S>, View1<S>);                                       \
-  template void backward<S>(const ExecSpace&, View2<const S>, View4<const S>, View4<const S>,   \
-                            View4<const S>, View2<const S>, View3<const S>, View4<S>, View4<S>, \
-                            View4<S>, View1<S>);
+#define LEXIKOS_ATTENTION(S)                                                                   \
+  template void forward<S>(const ExecSpace&, const Spans&, View4<const S>, View4<const S>,     \
+                           View4<const S>, View2<S>, View3<S>, View1<S>);                      \
+  template void backward<S>(const ExecSpace&, const Spans&, View2<const S>, View4<const S>,    \
+                            View4<const S>, View4<const S>, View2<const S>, View3<const S>,    \
+                            View4<S>, View4<S>, View4<S>, View1<S>);
 LEXIKOS_ATTENTION(float)
 LEXIKOS_ATTENTION(double)
 #undef LEXIKOS_ATTENTION

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/gemm.hpp"
+#include "kernels/spans.hpp"
 #include "kokkos_types.hpp"
 
 namespace lexikos::attention {
@@ -22,17 +23,17 @@ inline Index backward_workspace(Index heads, Index t, Index width) {
   return heads * (2 * tile_of(t) * tile_of(t) + t * width + t);
 }
 
-/// Reads q, k, v [B H T E]; overwrites o [N C] (heads side by side), lse [B H T] (natural log of
+/// Reads q, k, v [B H T E] and which keys each query sees (plain spans: causal); overwrites o [N C] (heads side by side), lse [B H T] (natural log of
 /// the softmax denominators) and the workspace.
 template <class S>
-void forward(const ExecSpace& space, View4<const S> q, View4<const S> k, View4<const S> v,
-             View2<S> o, View3<S> lse, View1<S> workspace);
+void forward(const ExecSpace& space, const Spans& spans, View4<const S> q, View4<const S> k,
+             View4<const S> v, View2<S> o, View3<S> lse, View1<S> workspace);
 
 /// Reads dout [N C], q, k, v, o, lse as forward left them; overwrites dq, dk, dv [B H T E] and the
 /// workspace.
 template <class S>
-void backward(const ExecSpace& space, View2<const S> dout, View4<const S> q, View4<const S> k,
-              View4<const S> v, View2<const S> o, View3<const S> lse, View4<S> dq, View4<S> dk,
-              View4<S> dv, View1<S> workspace);
+void backward(const ExecSpace& space, const Spans& spans, View2<const S> dout, View4<const S> q,
+              View4<const S> k, View4<const S> v, View2<const S> o, View3<const S> lse,
+              View4<S> dq, View4<S> dk, View4<S> dv, View1<S> workspace);
 
 }  // namespace lexikos::attention

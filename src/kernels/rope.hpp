@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/spans.hpp"
 #include "kokkos_types.hpp"
 
 namespace lexikos::rope {
@@ -23,11 +24,13 @@ void fill_tables(const ExecSpace& space, double base, View2<S> cosine, View2<S> 
       });
 }
 
-/// Reads qkv [N 3C] (each row: q [H E], k [H E], v [H E]); overwrites q, k (turned) and v,
-/// each [B H T E].
+/// Reads qkv [N 3C] (each row: q [H E], k [H E], v [H E]) and the positions of spans; overwrites q,
+/// k (turned) and v, each [B H T E].
 template <class S>
-void forward(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
-             View2<const S> sine, Index heads, View4<S> q, View4<S> k, View4<S> v) {
+void forward(const ExecSpace& space, const Spans& spans, View2<const S> qkv,
+             View2<const S> cosine, View2<const S> sine, Index heads, View4<S> q, View4<S> k,
+             View4<S> v) {
+  const std::int32_t* const positions = spans.position.data();  // null: the place is the position
   const Index t_count = q.extent(2);
   const Index width = q.extent(3);
   const Index half = width / 2;
@@ -38,8 +41,9 @@ void forward(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
         const Index n = row / heads;
         const Index t = n % t_count;
         const Index to = (((n / t_count) * heads + h) * t_count + t) * width;
-        const S* const c = cosine.data() + t * half;
-        const S* const s = sine.data() + t * half;
+        const Index position = positions == nullptr ? t : positions[n];
+        const S* const c = cosine.data() + position * half;
+        const S* const s = sine.data() + position * half;
         const S* const from_q = qkv.data() + n * 3 * heads * width + h * width;
         const S* const from_k = from_q + heads * width;
         const S* const from_v = from_k + heads * width;
@@ -58,8 +62,10 @@ void forward(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
 
 /// The transpose of forward. Reads dq, dk, dv [B H T E]; overwrites dqkv [N 3C].
 template <class S>
-void backward(const ExecSpace& space, View4<const S> dq, View4<const S> dk, View4<const S> dv,
-              View2<const S> cosine, View2<const S> sine, Index heads, View2<S> dqkv) {
+void backward(const ExecSpace& space, const Spans& spans, View4<const S> dq, View4<const S> dk,
+              View4<const S> dv, View2<const S> cosine, View2<const S> sine, Index heads,
+              View2<S> dqkv) {
+  const std::int32_t* const positions = spans.position.data();
   const Index t_count = dq.extent(2);
   const Index width = dq.extent(3);
   const Index half = width / 2;
@@ -70,8 +76,9 @@ void backward(const ExecSpace& space, View4<const S> dq, View4<const S> dk, View
         const Index n = row / heads;
         const Index t = n % t_count;
         const Index from = (((n / t_count) * heads + h) * t_count + t) * width;
-        const S* const c = cosine.data() + t * half;
-        const S* const s = sine.data() + t * half;
+        const Index position = positions == nullptr ? t : positions[n];
+        const S* const c = cosine.data() + position * half;
+        const S* const s = sine.data() + position * half;
         S* const to_q = dqkv.data() + n * 3 * heads * width + h * width;
         S* const to_k = to_q + heads * width;
         S* const to_v = to_k + heads * width;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 
 #include "support.hpp"
 
@@ -123,6 +124,10 @@ inline HeadArrays rope(const Doubles& qkv, Index b_count, Index heads, Index t_c
 
 // --- causal attention ---------------------------------------------------------------------------
 
+/// Whether query i of sequence b sees key j <= i.
+using Sees = std::function<bool(Index b, Index i, Index j)>;
+inline bool all_before(Index, Index, Index) { return true; }
+
 struct Attention {
   Doubles o;    // [N C]
   Doubles lse;  // [B H T]
@@ -130,7 +135,8 @@ struct Attention {
 };
 
 inline Attention attention(const Doubles& q, const Doubles& k, const Doubles& v, Index b_count,
-                           Index heads, Index t_count, Index width) {
+                           Index heads, Index t_count, Index width,
+                           const Sees& sees = all_before) {
   const Index total = b_count * heads;
   Attention a{Doubles(total * t_count * width, 0.0), Doubles(total * t_count),
               Doubles(total * t_count * t_count, 0.0)};
@@ -143,7 +149,7 @@ inline Attention attention(const Doubles& q, const Doubles& k, const Doubles& v,
         for (Index e = 0; e < width; ++e) {
           logit += q[(g * t_count + i) * width + e] * k[(g * t_count + j) * width + e];
         }
-        p[j] = logit / std::sqrt(double(width));
+        p[j] = sees(g / heads, i, j) ? logit / std::sqrt(double(width)) : -test::infinity;
         most = std::max(most, p[j]);
       }
       for (Index j = 0; j <= i; ++j) sum += std::exp(p[j] - most);

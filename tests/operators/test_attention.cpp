@@ -26,10 +26,12 @@ const Shape shapes[] = {{1, 1, 1, 2},   {3, 2, 1, 6},   {2, 3, 5, 6},   {1, 2, 1
 template <class S>
 struct Run {
   Shape z;
+  Spans spans;
   Device<S> q, k, v, o, lse;
 
-  Run(const HeadArrays& x, const Shape& shape)
+  Run(const HeadArrays& x, const Shape& shape, const Spans& seen = {})
       : z(shape),
+        spans(seen),
         q(x.q),
         k(x.k),
         v(x.v),
@@ -38,7 +40,7 @@ struct Run {
     const Device<S> workspace(
         Doubles(attention::forward_workspace(z.b * z.heads, z.t, z.width), not_a_number));
     const ExecSpace space;
-    attention::forward<S>(space, heads(q), heads(k), heads(v), merged(o),
+    attention::forward<S>(space, spans, heads(q), heads(k), heads(v), merged(o),
                           lse.view(z.b, z.heads, z.t), workspace.view());
     space.fence();
   }
@@ -49,7 +51,7 @@ struct Run {
         workspace(
             Doubles(attention::backward_workspace(z.b * z.heads, z.t, z.width), not_a_number));
     const ExecSpace space;
-    attention::backward<S>(space, merged(dout_d), heads(q), heads(k), heads(v), merged(o),
+    attention::backward<S>(space, spans, merged(dout_d), heads(q), heads(k), heads(v), merged(o),
                            lse.view(z.b, z.heads, z.t), heads(dq), heads(dk), heads(dv),
                            workspace.view());
     space.fence();
@@ -269,6 +271,6 @@ TEST_CASE("attention refuses a workspace that is too small", "[attention]") {
   const Device<double> x(z.size()), lse(z.heads * z.t),
       small(attention::forward_workspace(2, z.t, z.width) - 1);
   const auto v = x.view(z.b, z.heads, z.t, z.width);
-  CHECK_THROWS(attention::forward<double>(ExecSpace(), v, v, v, x.view(z.t, 8), lse.view(1, 2, z.t),
+  CHECK_THROWS(attention::forward<double>(ExecSpace(), Spans(), v, v, v, x.view(z.t, 8), lse.view(1, 2, z.t),
                                           small.view()));
 }

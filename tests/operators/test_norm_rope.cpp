@@ -86,7 +86,7 @@ reference::HeadArrays rope_forward(const Doubles& qkv, const RopeShape& z) {
   const RopeTables<S> tables(z.t, z.width);
   const Device<S> from(qkv), q(z.size()), k(z.size()), v(z.size());
   const ExecSpace space;
-  rope::forward<S>(space, from.view(z.b * z.t, 3 * z.heads * z.width),
+  rope::forward<S>(space, Spans(), from.view(z.b * z.t, 3 * z.heads * z.width),
                    tables.cosine.view(z.t, z.width / 2), tables.sine.view(z.t, z.width / 2),
                    z.heads, q.view(z.b, z.heads, z.t, z.width), k.view(z.b, z.heads, z.t, z.width),
                    v.view(z.b, z.heads, z.t, z.width));
@@ -99,7 +99,7 @@ Doubles rope_backward(const reference::HeadArrays& d, const RopeShape& z) {
   const RopeTables<S> tables(z.t, z.width);
   const Device<S> q(d.q), k(d.k), v(d.v), out(Doubles(3 * z.size(), not_a_number));
   const ExecSpace space;
-  rope::backward<S>(space, q.view(z.b, z.heads, z.t, z.width), k.view(z.b, z.heads, z.t, z.width),
+  rope::backward<S>(space, Spans(), q.view(z.b, z.heads, z.t, z.width), k.view(z.b, z.heads, z.t, z.width),
                     v.view(z.b, z.heads, z.t, z.width), tables.cosine.view(z.t, z.width / 2),
                     tables.sine.view(z.t, z.width / 2), z.heads,
                     out.view(z.b * z.t, 3 * z.heads * z.width));
