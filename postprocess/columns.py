@@ -17,6 +17,7 @@ EFFICIENCY = [["variant", "reached_of", "level", "tokens_needed", "tokens_needed
               ["variant", "each"]]
 GEOMETRY = [["variant", "rows", "count", "zero_rows", "mean", "deviation", "epsilon"],
             ["variant", "rows", "relative", "relative_sd", "effective_rank", "effective_rank_sd"]]
+EPSILON = ["variant", "matrix", "seeds", "tokens", "epsilon", "epsilon_sd", "epsilon_centred", "relative"]
 CAPACITY_FACTS = ["matrix", "vocabulary", "width", "element", "zero_rows", "padding", "untrained", "outliers"]
 CAPACITY = [["matrix", "row_set", "mean", "deviation", "epsilon", "capacity_class", "relative"],
             ["matrix", "row_set", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted"],

@@ -49,6 +49,7 @@ class Member:
     history: dict[str, Column]
     validation: dict[str, Column]
     frequency: dict[str, Column]
+    geometry: dict[str, Column]
 
     def text(self, name: str) -> str:
         """A string attribute, or "unknown" if it is absent or empty."""
@@ -76,6 +77,10 @@ class Member:
     def frequency_column(self, name: str) -> np.ndarray:
         """Values [B for each validation, in turn] of a frequency column; empty before version 2 of history.h5."""
         return self.frequency[name].values if name in self.frequency else np.empty(0)
+
+    def geometry_column(self, name: str) -> np.ndarray:
+        """Values [matrices for each measurement, in turn] of a geometry column; empty where the deck asked for none."""
+        return self.geometry[name].values if name in self.geometry else np.empty(0)
 
 
 @dataclass
@@ -190,7 +195,7 @@ def read_member(folder: Path, name: str = HISTORY) -> Member:
     path = folder / name
     with _open(path, f"lexikos-{path.stem}") as file:
         attributes = {key: _plain(value) for key, value in file.attrs.items()}
-        groups = [_columns(file, group) for group in ("history", "validation", "frequency")]
+        groups = [_columns(file, group) for group in ("history", "validation", "frequency", "geometry")]
     return Member(str(attributes.get("member") or "") or folder.resolve().name, folder, path, attributes, *groups)
 
 
