@@ -69,7 +69,11 @@ Outcome train_member(const MemberSettings<float>& settings, const Arguments& arg
   const std::string checkpoint = checkpoint_for(arguments, settings, comm, console);
   if (checkpoint.empty()) refuse_old_files(settings, comm);
   Trainer<float> trainer(settings, open_data(settings.run, comm), comm, console);
-  if (!checkpoint.empty()) trainer.restart(checkpoint);
+  if (!checkpoint.empty()) {
+    // The root has just read the newest one whole, when it looked for it.
+    const bool read_already = arguments.restart == "latest" && comm.is_root();
+    trainer.restart(checkpoint, read_already ? SealCheck::done : SealCheck::needed);
+  }
   if (trainer.done() == settings.run.steps) console.line("all steps are done already");
   std::optional<double> limit;
   if (arguments.wall_limit) limit = static_cast<double>(*arguments.wall_limit);
@@ -128,7 +132,8 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
   const int group = world.rank() * groups / world.size();
   const Communicator comm = world.split(group);
   std::vector<MemberResult> results(settings.size());
-  world.on_all([&] {
+  // A group agrees on its error first; the other groups may be far from any end.
+  const auto all_members = [&] {
     for (std::size_t i = group; i < settings.size(); i += groups) {
       Console console(comm.is_root(), groups > 1 ? settings[i].member + ": " : "");
       const std::string& job = settings[i].run.job;
@@ -143,7 +148,8 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
         if (!results[i].outcome.finished) break;
       }
     }
-  });
+  };
+  world.on_all([&] { comm.on_all(all_members); });
   const std::string& job = settings.front().run.job;
   if (job == "bench" || job == "bake" || (job == "evaluate" && results.size() == 1)) return;
   share_results(results, world, comm.is_root());

@@ -58,8 +58,18 @@ void read_run(const Deck& deck, RunSettings& s) {
   s.checkpoint_every = checkpoint.integer(
       {.name = "every", .doc = "between checkpoints; 0: at the end only", .unit = "steps"}, 0,
       NonNegative{});
-  s.checkpoint_keep = checkpoint.integer(
+  s.retention.newest = checkpoint.integer(
       {.name = "keep", .doc = "newest checkpoints that stay; 0: all"}, 2, NonNegative{});
+  s.retention.forever = checkpoint.integer(
+      {.name = "keep_every",
+       .doc = "those of a step that is a multiple of this stay for ever too; 0: none",
+       .unit = "steps"},
+      0, NonNegative{});
+  if (s.retention.forever > 0 && s.checkpoint_every > 0 &&
+      s.retention.forever % s.checkpoint_every != 0) {
+    checkpoint.reject("keep_every", "is not a multiple of checkpoint.every = " +
+                                        std::to_string(s.checkpoint_every));
+  }
 }
 
 void read_data(const Deck& deck, RunSettings& s) {

@@ -6,6 +6,7 @@
 
 #include "deck/deck.hpp"
 #include "kokkos_types.hpp"
+#include "outputs/checkpoint.hpp"
 
 namespace lexikos {
 
@@ -33,7 +34,7 @@ struct RunSettings {
   Index geometry_every = 0;  // steps; 0: never
 
   Index checkpoint_every = 0;  // steps; 0: at the end only
-  Index checkpoint_keep = 0;   // 0: all
+  Retention retention;
 
   /// `context` is the transformer's T. Throws Error(deck).
   static RunSettings read(const Deck& deck, Index context);
