@@ -68,7 +68,11 @@ Outcome train_member(const MemberSettings<float>& settings, const Arguments& arg
   if (!settings.member.empty()) console.line("member " + settings.member);
   const std::string checkpoint = checkpoint_for(arguments, settings, comm, console);
   if (checkpoint.empty()) refuse_old_files(settings, comm);
-  Trainer<float> trainer(settings, open_data(settings.run, comm), comm, console);
+  RunData data = open_data(settings.run, comm);
+  for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
+    console.line(line);
+  }
+  Trainer<float> trainer(settings, std::move(data), comm, console);
   if (!checkpoint.empty()) trainer.restart(checkpoint);
   if (trainer.done() == settings.run.steps) console.line("all steps are done already");
   std::optional<double> limit;

@@ -38,8 +38,9 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
       comm_(comm),
       console_(console),
       model_(settings.model, settings.sizes(data_.vocabulary, comm.size())),
-      loader_(*data_.train, model_.shape().context, settings.run.batch_sequences, comm.rank(),
-              comm.size(), model_.shape().micro_batch, settings.run.seed),
+      loader_(data_.weighted_sources(), model_.shape().context, settings.run.batch_sequences,
+              comm.rank(), comm.size(), model_.shape().micro_batch, settings.run.seed,
+              settings.run.data.batch_options()),
       sums_("Lexikos::trainer::sums", 2),
       gemm_rate_of_all_(nan_value),
       unigram_nats_(nan_value) {

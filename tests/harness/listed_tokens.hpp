@@ -21,6 +21,7 @@ class ListedTokens : public TokenSource {
     std::copy_n(ids_.begin() + begin, count, out);
   }
   [[nodiscard]] std::string name() const override { return "listed tokens"; }
+  [[nodiscard]] std::string format() const override { return "a list"; }
 
  private:
   Index vocabulary_size_;
