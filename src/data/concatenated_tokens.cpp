@@ -15,13 +15,15 @@ Index sum_or_unknown(Index sum, Index more) { return sum < 0 || more < 0 ? -1 : 
 ConcatenatedTokens::ConcatenatedTokens(std::vector<std::unique_ptr<TokenSource>> shards,
                                        bool cross_shards)
     : shards_(std::move(shards)), begins_{0}, cross_(cross_shards) {
-  const std::string hash = shards_.front()->text_info().tokenizer_hash;
+  const TokenSource* named = nullptr;  // the first shard that says which tokenizer made it
   for (const auto& shard : shards_) {
     begins_.push_back(begins_.back() + shard->size());
-    if (shard->text_info().tokenizer_hash != hash) {
+    const std::string hash = shard->text_info().tokenizer_hash;
+    if (hash.empty()) continue;
+    if (named == nullptr) named = shard.get();
+    if (hash != named->text_info().tokenizer_hash) {
       fail(Status::file, "'" + shard->name() + "' was made with another tokenizer than '" +
-                             shards_.front()->name() +
-                             "'; their ids mean different pieces of text");
+                             named->name() + "'; their ids mean different pieces of text");
     }
   }
 }

@@ -14,12 +14,22 @@ constexpr Index alignment_words = 16;  // parts begin at multiples of 64 bytes
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
+void check_documents(const Samples& samples) {
+  for (Index i = 0; i < samples.source_count(); ++i) {
+    if (samples.source(i).knows_documents()) continue;
+    fail(Status::deck, "data.document_mask: '" + samples.source(i).name() +
+                           "' does not say where its documents end; give data.end_of_text");
+  }
+}
+
 }  // namespace
 
-BatchLayout::BatchLayout(Index vocabulary_size, Index T, Index most, Index micro_sequences)
+BatchLayout::BatchLayout(Index vocabulary_size, Index T, Index most, Index micro_sequences,
+                         bool document_mask)
     : T(T),
       micro_sequences(std::min(micro_sequences, std::max<Index>(most, 1))),
-      vocabulary_size(vocabulary_size) {
+      vocabulary_size(vocabulary_size),
+      document_mask(document_mask) {
   if (most > std::numeric_limits<std::int32_t>::max() / T) {
     fail(Status::resource, "a rank would hold " + std::to_string(most) + " sequences of " +
                                std::to_string(T) +
@@ -43,6 +53,11 @@ BatchLayout::BatchLayout(Index vocabulary_size, Index T, Index most, Index micro
     places.touched = place(touched);
     places.bucket_begin = place(touched + 1);
     places.bucket_position = place(n);
+    if (document_mask) {
+      places.place = place(n);
+      places.nothing = place(n);
+      places.own_begin = place(n);
+    }
     micro.push_back(places);
   }
 }
@@ -52,15 +67,17 @@ HostBatch::HostBatch(Samples samples, const BatchLayout& layout)
       layout_(layout),
       words_("Lexikos::data::staging", static_cast<std::size_t>(layout.words)) {
   window_.resize(static_cast<std::size_t>(layout.T + 1));
+  starts_.reserve(static_cast<std::size_t>(layout.T));
   present_.resize(static_cast<std::size_t>(ceil_div(layout.vocabulary_size, 64)));
   row_of_.resize(static_cast<std::size_t>(layout.vocabulary_size));
   cursor_.resize(static_cast<std::size_t>(layout.distinct_most));
   touched_counts_.reserve(layout.micro.size());
+  if (layout.document_mask) check_documents(samples_);
 }
 
 Index HostBatch::bytes() const {
   return static_cast<Index>(words_.extent(0) * sizeof(std::uint32_t) +
-                            window_.size() * sizeof(TokenId) +
+                            window_.size() * sizeof(TokenId) + starts_.capacity() * sizeof(Index) +
                             present_.size() * sizeof(std::uint64_t) +
                             (row_of_.size() + cursor_.size()) * sizeof(std::int32_t));
 }
@@ -102,6 +119,25 @@ void HostBatch::read_windows(Share samples) {
       targets[t] = window_[t + 1];
       present_[id >> 6] |= std::uint64_t{1} << (id & 63);
     }
+    if (!layout_.document_mask) continue;
+    std::int32_t* place = whole_numbers(places.place) + row;
+    for (Index t = 0; t < T; ++t) place[t] = static_cast<std::int32_t>(t);
+    std::fill_n(whole_numbers(places.nothing) + row, T, 0);
+    find_documents(sample, whole_numbers(places.own_begin) + row);
+  }
+}
+
+// Where the document of each position of the window that was read begins, in places of the window: 0
+// for the one that the window begins in.
+void HostBatch::find_documents(const Sample& sample, std::int32_t* own_begin) {
+  const Index T = layout_.T;
+  starts_.clear();
+  samples_.source(sample.source).document_starts(sample.begin, T, window_.data(), starts_);
+  Index begin = 0;
+  std::size_t next = 0;
+  for (Index t = 0; t < T; ++t) {
+    if (next < starts_.size() && starts_[next] == t) begin = starts_[next++];
+    own_begin[t] = static_cast<std::int32_t>(begin);
   }
 }
 

@@ -15,15 +15,18 @@ namespace lexikos {
 struct BatchLayout {
   struct Places {
     Index ids, targets, slot, touched, bucket_begin, bucket_position;
+    Index place, nothing, own_begin;  // with document_mask: what Spans needs
   };
 
   /// `most` sequences in micro-batches of at most `micro_sequences`. Errors (Status::resource): more
   /// than 2^31 positions.
-  BatchLayout(Index vocabulary_size, Index T, Index most, Index micro_sequences);
+  BatchLayout(Index vocabulary_size, Index T, Index most, Index micro_sequences,
+              bool document_mask);
 
   Index T;
   Index micro_sequences;
   Index vocabulary_size;
+  bool document_mask;
   Index distinct_most;        // the distinct tokens come first, at 0
   Index words = 0;            // of all
   std::vector<Places> micro;  // one a micro-batch
@@ -54,6 +57,7 @@ class HostBatch {
 
  private:
   void read_windows(Share samples);
+  void find_documents(const Sample& sample, std::int32_t* own_begin);
   void find_distinct();
   Index fill_buckets(Index m);
   std::int32_t* whole_numbers(Index place) {
@@ -69,6 +73,7 @@ class HostBatch {
 
   // Work space.
   std::vector<TokenId> window_;         // [T + 1]
+  std::vector<Index> starts_;           // places of a window at which documents begin
   std::vector<std::uint64_t> present_;  // [V] bits: ids of this step
   std::vector<std::int32_t> row_of_;    // [V] id -> row in distinct, valid where present
   std::vector<std::int32_t> cursor_;    // [U] of a micro-batch: counts, then the next free place

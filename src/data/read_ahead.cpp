@@ -5,6 +5,7 @@
 namespace lexikos {
 
 ReadAhead::ReadAhead(std::function<void(Share samples)> prepare)
+    // Stop signals are held back on the thread that makes this one, and so on this one too.
     : prepare_(std::move(prepare)), thread_([this] { run(); }) {}
 
 ReadAhead::~ReadAhead() {

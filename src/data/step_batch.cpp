@@ -60,7 +60,7 @@ BatchLoader::BatchLoader(Samples samples, Index T, Index sequences_global, int r
       rank_(rank),
       rank_count_(rank_count),
       layout_(samples.vocabulary_size(), T, share_of(sequences_global_, rank, rank_count).size(),
-              micro_batch_sequences),
+              micro_batch_sequences, options.document_mask),
       host_(std::make_unique<HostBatch>(std::move(samples), layout_)),
       device_(without_initializing("Lexikos::data::batch"),
               static_cast<std::size_t>(layout_.words)) {
@@ -136,6 +136,11 @@ void BatchLoader::point_to_device() {
     micro.touched = whole_numbers(places.touched, micro.touched_count);
     micro.bucket_begin = whole_numbers(places.bucket_begin, micro.touched_count + 1);
     micro.bucket_position = whole_numbers(places.bucket_position, n_count);
+    if (layout_.document_mask) {
+      const auto nothing = whole_numbers(places.nothing, n_count);
+      micro.spans = {whole_numbers(places.place, n_count), nothing, nothing,
+                     whole_numbers(places.own_begin, n_count)};
+    }
   }
 }
 

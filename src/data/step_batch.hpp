@@ -38,9 +38,10 @@ struct StepBatch {
   Index targets_global = 0;       ///< over all ranks: what the summed loss is divided by
 };
 
-/// Settings of a loader that change nothing of what a step reads.
 struct BatchOptions {
   bool read_ahead = true;  ///< the next step's batch is put together in the background
+  /// MicroBatch::spans keep attention inside documents, which the sources must know.
+  bool document_mask = false;
 };
 
 /// Builds the batches of one rank. One host buffer, one device buffer, one transfer a step; nothing
@@ -54,7 +55,8 @@ class BatchLoader {
   /// Training: step k has the samples number k S .. k S + S - 1 (S = sequences_global) of
   /// Samples, epoch after epoch; this rank takes its share of them, which may be none. Errors: T,
   /// sequences_global or micro_batch_sequences < 1 (Status::deck); fewer tokens than one window
-  /// (Status::file); more than 2^31 positions on one rank (Status::resource); a bad mixture.
+  /// (Status::file); more than 2^31 positions on one rank (Status::resource); a bad mixture;
+  /// document_mask with a source that does not know its documents (Status::deck).
   BatchLoader(const std::vector<WeightedSource>& sources, Index T, Index sequences_global, int rank,
               int rank_count, Index micro_batch_sequences, std::uint64_t seed,
               const BatchOptions& options = {});

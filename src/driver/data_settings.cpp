@@ -16,24 +16,29 @@ std::string read_format(const DeckTable& table, const std::string& otherwise,
                       otherwise, {"auto", "nanogpt"});
 }
 
-std::vector<std::string> read_files(const DeckTable& table, const std::string& doc) {
-  return table.text_or_texts({.name = "tokens", .doc = doc}, {});
+/// Paths; an empty one is none, so that a command line can take a deck's away.
+std::vector<std::string> read_files(const DeckTable& table, const std::string& name,
+                                    const std::string& doc) {
+  std::vector<std::string> files = table.text_or_texts({.name = name, .doc = doc}, {});
+  std::erase(files, "");
+  return files;
 }
 
 /// [data.mixture.<name>]: one table a source.
 void read_mixture(const Deck& deck, DataSettings& s) {
   const Node* mixture = deck.root().at(path_of(mixture_table));
-  deck.table(mixture_table);
+  (void)deck.table(mixture_table);  // a known table, though it has no keys itself
   if (mixture == nullptr) return;
   for (const Node& child : mixture->children) {
-    if (!child.is_table()) {
+    if (!child.is_table() || !is_bare_key(child.key)) {
       fail(Status::deck, child.place.text() + ": data.mixture." + child.key +
-                             " is a value; each source is a table of its own, [data.mixture.<name>]");
+                             (child.is_table() ? " is no plain name" : " is a value") +
+                             "; each source is a table of its own, [data.mixture.<name>]");
     }
     const DeckTable table = deck.table(dotted_name(mixture_table, child.key));
     SourceSettings source;
     source.name = child.key;
-    source.files = read_files(table, "files of this source, end to end");
+    source.files = read_files(table, "tokens", "files of this source, end to end");
     source.format = read_format(table, s.format, "data.format");
     source.weight = table.real({.name = "weight", .doc = "share of the samples, beside the others'"},
                                required, Above(0));
@@ -63,13 +68,12 @@ DataSettings DataSettings::read(const Deck& deck) {
   s.synthetic = data.choice({.name = "source", .doc = "token files, or made-up ids"}, "file",
                             {"file", "synthetic"}) == "synthetic";
   const std::vector<std::string> files =
-      read_files(data, "training tokens: tokens.h5, or .bin of nanoGPT, llm.c or Megatron; several "
-                       "are read end to end");
+      read_files(data, "tokens", "training tokens: tokens.h5, or .bin of nanoGPT, llm.c or Megatron; "
+                                 "several are read end to end");
   s.format = read_format(data, "auto");
-  s.validation = data.text_or_texts(
-      {.name = "validation",
-       .doc = "validation tokens, files as above; empty: the validation split of data.tokens"},
-      {});
+  s.validation = read_files(
+      data, "validation",
+      "validation tokens, files as above; empty: the validation split of data.tokens");
   s.vocabulary_size = data.integer(
       {.name = "vocabulary_size", .doc = "V; 0: the tokens file's", .unit = "tokens"}, 0,
       Between(0, 2147483648.0));
@@ -77,6 +81,13 @@ DataSettings DataSettings::read(const Deck& deck) {
       {.name = "end_of_text", .doc = "id between documents; -1: as the files say"}, -1, AtLeast(-1));
   s.cross_shards = data.flag(
       {.name = "cross_shards", .doc = "windows go on from one file to the next"}, true);
+  s.document_mask = data.flag(
+      {.name = "document_mask",
+       .doc = "attention stays inside a document; every target counts all the same"},
+      false);
+  s.allow_changed = data.flag(
+      {.name = "allow_changed", .doc = "restart although the token files are not those of before"},
+      false);
   s.read_ahead = data.flag(
       {.name = "read_ahead", .doc = "put the next step's batch together in the background"}, true);
   s.counted_tokens = data.integer(

@@ -26,6 +26,8 @@ struct DataSettings {
   Index vocabulary_size = 0;            ///< 0: the tokens file's
   Index end_of_text = -1;               ///< -1: as the files say
   bool cross_shards = true;
+  bool document_mask = false;
+  bool allow_changed = false;
   bool read_ahead = true;
   Index counted_tokens = 0;  ///< at most, for training frequencies; 0: all
 
@@ -35,7 +37,7 @@ struct DataSettings {
   [[nodiscard]] TokenRules rules(const std::string& format_of_file) const {
     return {format_of_file, vocabulary_size, end_of_text};
   }
-  [[nodiscard]] BatchOptions batch_options() const { return {read_ahead}; }
+  [[nodiscard]] BatchOptions batch_options() const { return {read_ahead, document_mask}; }
 };
 
 }  // namespace lexikos

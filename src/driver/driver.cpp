@@ -32,7 +32,8 @@ MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& 
   const ModelSizes sizes = settings.sizes(vocabulary, world.size());
   const Model<float> model(settings.model, sizes);
   const Index positions = sizes.rank_sequences * model.shape().context;
-  const Index batch_bytes = 4 * (4 * positions + 3 * model.distinct_max());
+  const Index arrays = settings.run.data.document_mask ? 7 : 4;  // of a position
+  const Index batch_bytes = 4 * (arrays * positions + 3 * model.distinct_max());
   console.line("# resolved deck" +
                (settings.member.empty() ? "" : " of member " + settings.member));
   console.line(settings.resolved_deck);

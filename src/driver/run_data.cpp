@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "data/concatenated_tokens.hpp"
+#include "data/fingerprint.hpp"
 #include "data/synthetic_tokens.hpp"
 #include "data/token_scan.hpp"
 #include "data/unigram.hpp"
@@ -143,6 +144,23 @@ void add_scaled(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t
   }
 }
 
+/// Collective: the root reads, for all.
+std::string fingerprint(const RunData& data, const Communicator& comm) {
+  std::string text;
+  comm.on_root([&] {
+    std::vector<RoleFile> files;
+    const auto add = [&](const std::string& role, const TokenSource& source) {
+      for (const std::string& path : source.files()) files.push_back({role, path});
+    };
+    for (const TrainSource& source : data.train) {
+      add(source.name.empty() ? "train" : "train:" + source.name, *source.tokens);
+    }
+    add("validation", *data.validation);
+    text = fingerprint_of(files);
+  });
+  return comm.broadcast(text);
+}
+
 std::vector<std::uint64_t> count_sources(const RunData& data, Index most,
                                          const Communicator& comm) {
   if (data.train.size() == 1) return counts_of(*data.train.front().tokens, most, comm);
@@ -188,6 +206,7 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
   });
   // Once all ranks have found their ids good: an id out of range makes the counts wrong as well.
   data.train_counts = count_sources(data, settings.data.counted_tokens, comm);
+  data.fingerprint = fingerprint(data, comm);
   return data;
 }
 

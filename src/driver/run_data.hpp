@@ -31,6 +31,7 @@ struct RunData {
   double validation_words_per_token = std::numeric_limits<double>::quiet_NaN();
   std::string tokenizer, tokenizer_hash;
   std::string source;
+  std::string fingerprint;  ///< of the token files (data/fingerprint.hpp); "" for a formula
 
   /// For a loader; valid as long as this object's sources.
   [[nodiscard]] std::vector<WeightedSource> weighted_sources() const;

@@ -7,6 +7,7 @@
 #include "data/token_file.hpp"
 #include "data/token_scan.hpp"
 #include "data/unigram.hpp"
+#include "data/windows.hpp"
 #include "file_fixtures.hpp"
 #include "harness/catch.hpp"
 
