@@ -32,7 +32,8 @@ MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& 
   const ModelSizes sizes = settings.sizes(vocabulary, world.size());
   const Model<float> model(settings.model, sizes);
   const Index positions = sizes.rank_sequences * model.shape().context;
-  const Index batch_bytes = 4 * (4 * positions + 3 * model.distinct_max());
+  const Index arrays = settings.run.data.document_mask ? 7 : 4;  // of a position
+  const Index batch_bytes = 4 * (arrays * positions + 3 * model.distinct_max());
   console.line("# resolved deck" +
                (settings.member.empty() ? "" : " of member " + settings.member));
   console.line(settings.resolved_deck);
@@ -68,7 +69,11 @@ Outcome train_member(const MemberSettings<float>& settings, const Arguments& arg
   if (!settings.member.empty()) console.line("member " + settings.member);
   const std::string checkpoint = checkpoint_for(arguments, settings, comm, console);
   if (checkpoint.empty()) refuse_old_files(settings, comm);
-  Trainer<float> trainer(settings, open_data(settings.run, comm), comm, console);
+  RunData data = open_data(settings.run, comm);
+  for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
+    console.line(line);
+  }
+  Trainer<float> trainer(settings, std::move(data), comm, console);
   if (!checkpoint.empty()) {
     // The root has just read the newest one whole, when it looked for it.
     const bool read_already = arguments.restart == "latest" && comm.is_root();

@@ -5,28 +5,31 @@
 namespace lexikos {
 namespace {
 
-/// Windows and mean losses of the step's samples, each rank filling in its own. A NaN stays one.
+/// Places and mean losses of the step's samples, each rank filling in its own. A NaN stays one.
 template <class S>
 void examine_samples(const Model<S>& model, const StepBatch& batch, const BatchLoader& loader,
                      Index step, const Communicator& comm, PostMortem& found) {
   const Index T = model.shape().context;
   const Index all = batch.targets_global / T;
   const Share mine = loader.samples(step - 1);
-  std::vector<double> numbers(2 * all, 0.0);  // window and loss of each
+  std::vector<double> numbers(3 * all, 0.0);  // source, first token and loss of each
   const auto nll = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(),
                                                        model.nll(batch.sequences * T));
   for (Index i = 0; i < batch.sequences; ++i) {
     double sum = 0;
     for (Index t = 0; t < T; ++t) sum += nll(i * T + t);
-    const Index place = 2 * (mine.begin - (step - 1) * all + i);
-    numbers[place] = static_cast<double>(loader.window(mine.begin + i));
-    numbers[place + 1] = sum / static_cast<double>(T);
+    const Sample sample = loader.sample(mine.begin + i);
+    double* const place = &numbers[3 * (mine.begin - (step - 1) * all + i)];
+    place[0] = static_cast<double>(sample.source);
+    place[1] = static_cast<double>(sample.begin);
+    place[2] = sum / static_cast<double>(T);
   }
   comm.sum(numbers);
   for (Index i = 0; i < all; ++i) {
     found.samples.push_back((step - 1) * all + i);
-    found.windows.push_back(static_cast<std::int64_t>(numbers[2 * i]));
-    found.sample_losses.push_back(numbers[2 * i + 1]);
+    found.sources.push_back(static_cast<std::int64_t>(numbers[3 * i]));
+    found.first_tokens.push_back(static_cast<std::int64_t>(numbers[3 * i + 1]));
+    found.sample_losses.push_back(numbers[3 * i + 2]);
   }
 }
 

@@ -72,16 +72,6 @@ void read_run(const Deck& deck, RunSettings& s) {
   }
 }
 
-void read_data(const Deck& deck, RunSettings& s) {
-  const DeckTable data = deck.table("data");
-  s.synthetic = data.choice({.name = "source", .doc = "a tokens file, or made-up ids"}, "file",
-                            {"file", "synthetic"}) == "synthetic";
-  s.tokens_file = data.text({.name = "tokens", .doc = "path of tokens.h5"}, "");
-  s.vocabulary_size = data.integer(
-      {.name = "vocabulary_size", .doc = "V; 0: the tokens file's", .unit = "tokens"}, 0,
-      Between(0, 4294967296.0));
-}
-
 void read_batch(const Deck& deck, Index context, RunSettings& s) {
   const DeckTable batch = deck.table("batch");
   s.batch_tokens = batch.integer(
@@ -122,7 +112,7 @@ RunSettings RunSettings::read(const Deck& deck, Index context) {
   RunSettings s;
   read_top(deck, s);
   read_run(deck, s);
-  read_data(deck, s);
+  s.data = DataSettings::read(deck);
   read_batch(deck, context, s);
   return s;
 }

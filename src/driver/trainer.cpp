@@ -50,8 +50,9 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
       comm_(comm),
       console_(console),
       model_(settings.model, settings.sizes(data_.vocabulary, comm.size())),
-      loader_(*data_.train, model_.shape().context, settings.run.batch_sequences, comm.rank(),
-              comm.size(), model_.shape().micro_batch, settings.run.seed),
+      loader_(data_.weighted_sources(), model_.shape().context, settings.run.batch_sequences,
+              comm.rank(), comm.size(), model_.shape().micro_batch, settings.run.seed,
+              settings.run.data.batch_options()),
       sums_("Lexikos::trainer::sums", 2),
       guard_(settings.spike_guard, history_),
       gemm_rate_of_all_(nan_value),
@@ -85,6 +86,7 @@ void Trainer<S>::restart(const std::string& path, SealCheck seal) {
   comm_.on_all([&] {
     header = load_state(path, model_.parameters(), history_, seal);
     check_checkpoint(header, path, settings_.resolved_deck, data_);
+    check_token_files(header, path, data_, settings_.run.data.allow_changed, console_);
   });
   done_ = header.step;
   last_checkpoint_ = header.step;
@@ -106,6 +108,7 @@ StepRecord Trainer<S>::step(Index number) {
   const Kokkos::Timer timer;
   const StepBatch* batch = nullptr;
   comm_.on_all([&] { batch = &loader_.load(number - 1); });
+  const double data_seconds = timer.seconds();
   const Parameters<S>& parameters = model_.parameters();
   Kokkos::deep_copy(space_, parameters.gradients(), S(0));
 
@@ -117,6 +120,7 @@ StepRecord Trainer<S>::step(Index number) {
   const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
   StepRecord r;
   r.step = number;
+  r.data_seconds = data_seconds;
   r.loss = comm_.sum(sums(0)) / static_cast<double>(batch->targets_global);
   r.gradient_norm = std::sqrt(sums(1));
   r.learning_rate = settings_.schedule.at(number);
@@ -196,7 +200,7 @@ template <class S>
 void Trainer<S>::record(const StepRecord& r) {
   const Index tokens = r.step * settings_.run.batch_tokens;
   history_.append("history", {r.step, tokens, r.loss, r.learning_rate, r.gradient_norm,
-                              train_seconds_, settings_.run.batch_tokens / r.seconds,
+                              train_seconds_, settings_.run.batch_tokens / r.seconds, r.data_seconds,
                               r.skipped ? 1.0 : 0.0});
 }
 
@@ -212,6 +216,7 @@ void Trainer<S>::report(const StepRecord& r) {
     line.learning_rate = r.learning_rate;
     line.gradient_norm = r.gradient_norm;
     line.tokens_per_second = run.batch_tokens / r.seconds;
+    line.data_seconds = r.data_seconds;
     line.gemm_share = flops_per_token() * line.tokens_per_second / gemm_rate_of_all_;
     console_.step(line);
   }
@@ -352,6 +357,7 @@ void Trainer<S>::save_checkpoint() {
   header.code_version = code_version();
   header.member = settings_.member;
   header.other.set("tokenizer", data_.tokenizer).set("tokenizer_hash", data_.tokenizer_hash);
+  header.other.set(fingerprint_attribute, data_.fingerprint);
   const Clock clock;
   comm_.on_root([&] {
     save_state(settings_.directory, header, model_.parameters(), history_);

@@ -27,6 +27,7 @@ struct StepRecord {
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
   double seconds = 0;
+  double data_seconds = 0;  // of these: until every rank had its batch on its device
   bool skipped = false;      // the spike guard left the update out
 };
 

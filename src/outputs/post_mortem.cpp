@@ -33,8 +33,10 @@ void write_post_mortem(const std::string& path, const Attributes& attributes,
   file.create_group("/samples");
   write_column(file, "/samples/number", found.samples, "1",
                "samples of the step, all ranks, counted since the start of training");
-  write_column(file, "/samples/window", found.windows, "1",
-               "window of the training tokens that the sample is");
+  write_column(file, "/samples/source", found.sources, "1",
+               "which of the deck's training sources the sample is of, from 0");
+  write_column(file, "/samples/first_token", found.first_tokens, "1",
+               "token of that source at which the sample's window begins");
   write_column(file, "/samples/loss", found.sample_losses, "nats per token",
                "cross entropy summed over the sample's targets and divided by their number");
   file.create_group("/parameters");

@@ -15,7 +15,8 @@ inline constexpr std::int64_t post_mortem_format_version = 1;
 struct PostMortem {
   std::int64_t step = 0;                     ///< the one that was not taken
   std::vector<std::int64_t> samples;         ///< numbers since the start of training
-  std::vector<std::int64_t> windows;         ///< where they are in the data
+  std::vector<std::int64_t> sources;         ///< which of the deck's training sources each is of
+  std::vector<std::int64_t> first_tokens;    ///< where its window begins in that source
   std::vector<double> sample_losses;         ///< mean over the targets of each, nats per token
   std::vector<std::string> parameters;       ///< names
   std::vector<std::int64_t> elements;        ///< of each parameter

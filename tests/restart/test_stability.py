@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from harness.runs import RunTest, run  # noqa: E402
 
 NUMERICAL = 4
+CONTEXT = 16  # of the deck that RunTest writes
 # At a threshold of one standard deviation about one step in six is a spike.
 GUARD = ("spike_guard.deviations=1", "spike_guard.window=6", "run.steps=30", "run.log_every=1",
          "optimizer.learning_rate=3e-4")
@@ -47,9 +48,10 @@ class NotFinite(RunTest):
                     # 5 sequences a step, on any number of ranks; which windows, an epoch tells.
                     samples = list(file["samples/number"])
                     self.assertEqual(samples, list(range(5 * (step - 1), 5 * step)))
-                    windows = file["samples/window"][()]
-                    self.assertEqual(len(set(windows)), 5)
-                    self.assertTrue(((0 <= windows) & (windows < 93)).all())
+                    first = file["samples/first_token"][()]
+                    self.assertEqual(len(set(first)), 5)
+                    self.assertTrue(((0 <= first) & (first < 93 * CONTEXT) & (first % CONTEXT == 0)).all())
+                    self.assertTrue((file["samples/source"][()] == 0).all())
                     # The step's loss is their mean; where that is a number, the gradient is not.
                     mean = file["samples/loss"][()].mean()
                     self.assertTrue(np.isclose(mean, file.attrs["loss"], rtol=1e-6, equal_nan=True))
@@ -74,7 +76,7 @@ class NotFinite(RunTest):
             self.diverge(out, ranks=ranks)
             (path,) = out.glob("postmortem_*.h5")
             with h5py.File(path) as file:
-                found.append(list(file["samples/window"]))
+                found.append(list(file["samples/first_token"]))
         self.assertEqual(found[0], found[1])
 
     def test_the_last_checkpoint_goes_on(self):

@@ -61,7 +61,7 @@ CheckpointHeader header_of(std::int64_t step) {
 History history_of(std::int64_t rows) {
   History history;
   for (std::int64_t step = 1; step <= rows; ++step) {
-    history.append("history", {step, step, 1.0, 2.0, 3.0, 4.0, 5.0});
+    history.append("history", {step, step, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   }
   return history;
 }
