@@ -77,6 +77,7 @@ RunData open_data(const RunSettings& settings, const Communicator& comm) {
     if (info.source_words >= 0) data.validation_words_per_token = info.source_words / tokens;
     data.tokenizer = info.tokenizer;
     data.tokenizer_hash = info.tokenizer_hash;
+    data.end_of_text = info.end_of_text;
     data.source = info.source;
     counted = train.get();
     data.train = std::move(train);

@@ -57,6 +57,9 @@ void write_checkpoint(const std::string& path, const CheckpointHeader& header,
 /// compared with its checksum).
 CheckpointHeader read_checkpoint_header(const std::string& path);
 
+/// The shape of one parameter. Errors: as the header's, and no parameter of that name.
+std::vector<std::int64_t> read_parameter_shape(const std::string& path, const std::string& name);
+
 /// Fills the arrays of `state`, whose names and shapes say what is expected, and the rows of
 /// `history` (nullptr: left alone). Errors: those of the header; the first array that is missing,
 /// has another shape or is not expected, with both shapes; another scalar type. Nothing of
