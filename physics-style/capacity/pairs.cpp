@@ -156,7 +156,7 @@ class Panel {
  private:
   Index width_, begin_ = -1, count_ = 0;
   Buffer<S> memory_;
-  typename Buffer<S>::HostMirror host_;
+  decltype(Kokkos::create_mirror_view(Kokkos::HostSpace(), Buffer<S>())) host_;
 };
 
 /// One question while tiles are folded.

@@ -1,5 +1,6 @@
 // The one wrapper around matrix products. Nothing else in the code calls a BLAS.
 // All matrices are row-major and contiguous. Three implementations stand behind it:
+//   vendor          cuBLAS or hipBLAS with the CUDA or HIP backend
 //   onednn          fp32 on a host backend, where the library was found
 //   kokkos_kernels  any scalar on any backend
 // The choice is made once for each scalar and printed at start.
@@ -12,7 +13,7 @@
 namespace lexikos {
 
 enum class Op { none, transpose };
-enum class GemmLibrary { onednn, kokkos_kernels };
+enum class GemmLibrary { vendor, onednn, kokkos_kernels };
 
 /// The library in use for scalar S.
 template <class S>
@@ -44,5 +45,11 @@ struct MatrixBatch {
 template <class S>
 void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha,
                   MatrixBatch<const S> a, MatrixBatch<const S> b, S beta, MatrixBatch<S> c);
+
+/// One product on the calling thread alone, for parallel loops of host backends; the batch's strides
+/// are not read. Errors (Status::resource): called on a device backend.
+template <class S>
+void gemm_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b,
+                    S beta, MatrixBatch<S> c);
 
 }  // namespace lexikos
