@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import ids_command
 from failure import FILES, RESOURCES, USAGE, Failure
 
 EXAMPLES = """examples:
@@ -14,6 +15,8 @@ EXAMPLES = """examples:
   prepare.py debian --out runs/data/debian.h5
   prepare.py text --out runs/data/mine.h5 --train a.txt b.txt.gz --validation c.txt --vocabulary 16384
   prepare.py text --out runs/data/bytes.h5 --train a.txt --validation-fraction 0.1 --tokenizer bytes
+  prepare.py encode --tokens runs/data/bible.h5 "In the beginning" > prompt.txt
+  prepare.py decode --tokens runs/data/bible.h5 runs/first_run/tied/samples.txt
 
 exit status: 0 done, 2 command line, 3 files, 5 a Python module is missing"""
 
@@ -60,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     held.add_argument("--validation-fraction", type=float, default=0.05, metavar="F",
                       help="without --validation: hold out the last F of each file, in characters, cut back to a line "
                       "start (default 0.05)")
+    ids_command.add_parsers(commands)
     return parser
 
 
@@ -150,7 +154,7 @@ def prepare(options: argparse.Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
-        prepare(options)
+        ids_command.run(options) if options.command in ids_command.COMMANDS else prepare(options)
     except Failure as failure:
         print(f"prepare.py: error: {failure}", file=sys.stderr)
         return failure.status

@@ -24,6 +24,13 @@ Settings read(const DeckTable& table) {
     table.reject("heads", "gives heads of odd width " + std::to_string(s.head_width()) +
                               "; rotary positions need an even one");
   }
+  s.kv_heads = table.integer({.name = "kv_heads",
+                              .doc = "heads of keys and values, G; divides heads",
+                              .default_note = "heads"},
+                             s.heads, AtLeast(1));
+  if (s.heads % s.kv_heads != 0) {
+    table.reject("kv_heads", "does not divide transformer.heads = " + std::to_string(s.heads));
+  }
   s.context = table.integer({.name = "context", .doc = "positions of a sequence, T",
                              .unit = "tokens"},
                             256, AtLeast(1));
@@ -59,7 +66,7 @@ void Transformer<S>::declare(ParameterList& list) {
     const std::string block = "transformer." + std::to_string(l) + ".";
     BlockIds ids;
     ids.attention_norm = list.add(block + "attention_norm", {c}, one, Decay::none);
-    ids.qkv = list.add(block + "qkv", {3 * c, c}, plain, Decay::to_zero);
+    ids.qkv = list.add(block + "qkv", {settings_.qkv_width(), c}, plain, Decay::to_zero);
     ids.out = list.add(block + "out", {c, c}, residual, Decay::to_zero);
     ids.mlp_norm = list.add(block + "mlp_norm", {c}, one, Decay::none);
     ids.up = list.add(block + "up", {settings_.mlp_inputs() * f, c}, plain, Decay::to_zero);
@@ -102,12 +109,12 @@ void Transformer<S>::plan(MemoryPlan& plan) {
   delta_ = plan.keep<S>("residual branch", n * c);
 
   plan.begin_phase();
-  qkv_ = plan.scratch<S>("qkv", 3 * n * c);
+  qkv_ = plan.scratch<S>("qkv", n * settings_.qkv_width());
   forward_workspace_ = plan.scratch<S>("attention forward workspace",
                                        attention::forward_workspace(total_heads, t, e));
   plan.begin_phase();
   dy_ = plan.scratch<S>("gradient of a norm's output", n * c);
-  dqkv_ = plan.scratch<S>("gradient of qkv", 3 * n * c);
+  dqkv_ = plan.scratch<S>("gradient of qkv", n * settings_.qkv_width());
   dq_ = plan.scratch<S>("gradient of q", n * c);
   dk_ = plan.scratch<S>("gradient of k", n * c);
   dv_ = plan.scratch<S>("gradient of v", n * c);
@@ -127,28 +134,28 @@ void Transformer<S>::bind(const Parameters<S>& parameters, const Arena& arena) {
 }
 
 template <class S>
-View2<S> Transformer<S>::matrix(const Slot& slot, Index sequences, Index cols) const {
-  return arena_->view2<S>(slot, sequences * settings_.context, cols);
+View2<S> Transformer<S>::matrix(const Slot& slot, Index rows, Index cols) const {
+  return arena_->view2<S>(slot, rows, cols);
 }
 
 template <class S>
-View2<S> Transformer<S>::stream(Index layer, Index sequences) const {
-  return matrix(stream_slots_[layer], sequences, settings_.width);
+View2<S> Transformer<S>::stream(Index layer, Index rows) const {
+  return matrix(stream_slots_[layer], rows, settings_.width);
 }
 
 template <class S>
 View2<S> Transformer<S>::output(Index sequences) const {
-  return matrix(output_, sequences, settings_.width);
+  return matrix(output_, sequences * settings_.context, settings_.width);
 }
 
 template <class S>
 View2<S> Transformer<S>::output_gradient(Index sequences) const {
-  return matrix(output_gradient_, sequences, settings_.width);
+  return matrix(output_gradient_, sequences * settings_.context, settings_.width);
 }
 
 template <class S>
 View2<S> Transformer<S>::gradient(Index sequences) const {
-  return matrix(gradient_, sequences, settings_.width);
+  return matrix(gradient_, sequences * settings_.context, settings_.width);
 }
 
 template <class S>
@@ -160,58 +167,78 @@ View4<S> Transformer<S>::heads_view(const Slot& slot, Index sequences) const {
 template <class S>
 void Transformer<S>::forward(const ExecSpace& space, const Spans& spans, Index sequences) {
   const Region region("Lexikos::transformer::forward");
+  const Index n = sequences * settings_.context;
   for (Index l = 0; l < settings_.layers; ++l) {
+    forward_qkv(space, l, n);
     forward_attention(space, spans, l, sequences);
-    forward_mlp(space, l, sequences);
+    forward_out(space, l, n);
+    forward_mlp(space, l, n);
   }
-  const Index l = settings_.layers;
-  rmsnorm::forward_add<S>(space, matrix(slots_[l - 1].x_mid, sequences, settings_.width),
-                          matrix(delta_, sequences, settings_.width),
-                          parameters_->value1(norm_id_), settings_.norm_epsilon,
-                          stream(l, sequences), output(sequences),
-                          arena_->view1<S>(output_rstd_, sequences * settings_.context));
+  forward_norm(space, n);
 }
 
-/// x_l = x_mid of the block before + its MLP's branch; branch = W_o attention(norm(x_l)).
+/// The last norm: output = norm(x_mid of the last block + its MLP's branch).
 template <class S>
-void Transformer<S>::forward_attention(const ExecSpace& space, const Spans& spans, Index layer,
-                                       Index sequences) {
-  const Index n = sequences * settings_.context, c = settings_.width, e = settings_.head_width();
+void Transformer<S>::forward_norm(const ExecSpace& space, Index n) {
+  const Index l = settings_.layers, c = settings_.width;
+  rmsnorm::forward_add<S>(space, matrix(slots_[l - 1].x_mid, n, c), matrix(delta_, n, c),
+                          parameters_->value1(norm_id_), settings_.norm_epsilon, stream(l, n),
+                          matrix(output_, n, c), arena_->view1<S>(output_rstd_, n));
+}
+
+/// x_l = x_mid of the block before + its MLP's branch; qkv = W_qkv norm(x_l).
+template <class S>
+void Transformer<S>::forward_qkv(const ExecSpace& space, Index layer, Index n) {
+  const Index c = settings_.width;
   const BlockSlots& s = slots_[layer];
   const BlockIds& id = ids_[layer];
-  const View2<S> x = stream(layer, sequences), y = matrix(s.y1, sequences, c);
-  const View2<S> delta = matrix(delta_, sequences, c), qkv = matrix(qkv_, sequences, 3 * c);
+  const View2<S> x = stream(layer, n), y = matrix(s.y1, n, c);
   const View1<S> rstd = arena_->view1<S>(s.rstd1, n), weight = parameters_->value1(id.attention_norm);
   if (layer == 0) {
     rmsnorm::forward<S>(space, x, weight, settings_.norm_epsilon, y, rstd);
   } else {
-    rmsnorm::forward_add<S>(space, matrix(slots_[layer - 1].x_mid, sequences, c), delta, weight,
-                            settings_.norm_epsilon, x, y, rstd);
+    rmsnorm::forward_add<S>(space, matrix(slots_[layer - 1].x_mid, n, c), matrix(delta_, n, c),
+                            weight, settings_.norm_epsilon, x, y, rstd);
   }
-  gemm<S>(space, Op::none, Op::transpose, S(1), y, parameters_->value2(id.qkv), S(0), qkv);
+  gemm<S>(space, Op::none, Op::transpose, S(1), y, parameters_->value2(id.qkv), S(0),
+          matrix(qkv_, n, settings_.qkv_width()));
+}
+
+template <class S>
+void Transformer<S>::forward_attention(const ExecSpace& space, const Spans& spans, Index layer,
+                                       Index sequences) {
+  const Index n = sequences * settings_.context, e = settings_.head_width();
+  const BlockSlots& s = slots_[layer];
   const View4<S> q = heads_view(s.q, sequences), k = heads_view(s.k, sequences),
                  v = heads_view(s.v, sequences);
-  rope::forward<S>(space, spans, qkv, arena_->view2<S>(cosine_, settings_.context, e / 2),
+  rope::forward<S>(space, spans, matrix(qkv_, n, settings_.qkv_width()),
+                   arena_->view2<S>(cosine_, settings_.context, e / 2),
                    arena_->view2<S>(sine_, settings_.context, e / 2), settings_.heads, q, k, v);
-  const View2<S> o = matrix(s.o, sequences, c);
   attention::forward<S>(
-      space, spans, q, k, v, o,
+      space, spans, q, k, v, matrix(s.o, n, settings_.width),
       View3<S>(arena_->at<S>(s.lse), sequences, settings_.heads, settings_.context),
       View1<S>(arena_->at<S>(forward_workspace_), forward_workspace_.bytes / Index(sizeof(S))));
-  gemm<S>(space, Op::none, Op::transpose, S(1), o, parameters_->value2(id.out), S(0), delta);
+}
+
+/// Attention's branch: W_o o.
+template <class S>
+void Transformer<S>::forward_out(const ExecSpace& space, Index layer, Index n) {
+  const Index c = settings_.width;
+  gemm<S>(space, Op::none, Op::transpose, S(1), matrix(slots_[layer].o, n, c),
+          parameters_->value2(ids_[layer].out), S(0), matrix(delta_, n, c));
 }
 
 /// x_mid = x_l + attention's branch; branch = W_down mlp(W_up norm(x_mid)).
 template <class S>
-void Transformer<S>::forward_mlp(const ExecSpace& space, Index layer, Index sequences) {
-  const Index n = sequences * settings_.context, c = settings_.width, f = settings_.mlp_width;
+void Transformer<S>::forward_mlp(const ExecSpace& space, Index layer, Index n) {
+  const Index c = settings_.width, f = settings_.mlp_width;
   const BlockSlots& s = slots_[layer];
   const BlockIds& id = ids_[layer];
-  const View2<S> delta = matrix(delta_, sequences, c), y = matrix(s.y2, sequences, c);
-  const View2<S> up = matrix(s.up, sequences, settings_.mlp_inputs() * f),
-                 hidden = matrix(s.hidden, sequences, f);
-  rmsnorm::forward_add<S>(space, stream(layer, sequences), delta, parameters_->value1(id.mlp_norm),
-                          settings_.norm_epsilon, matrix(s.x_mid, sequences, c), y,
+  const View2<S> delta = matrix(delta_, n, c), y = matrix(s.y2, n, c);
+  const View2<S> up = matrix(s.up, n, settings_.mlp_inputs() * f),
+                 hidden = matrix(s.hidden, n, f);
+  rmsnorm::forward_add<S>(space, stream(layer, n), delta, parameters_->value1(id.mlp_norm),
+                          settings_.norm_epsilon, matrix(s.x_mid, n, c), y,
                           arena_->view1<S>(s.rstd2, n));
   gemm<S>(space, Op::none, Op::transpose, S(1), y, parameters_->value2(id.up), S(0), up);
   if (settings_.mlp == Mlp::swiglu) {
@@ -227,7 +254,7 @@ void Transformer<S>::backward_norm(const ExecSpace& space, Index sequences) {
   const Index n = sequences * settings_.context, c = settings_.width;
   const View2<S> dx = gradient(sequences);
   Kokkos::deep_copy(space, dx, S(0));
-  rmsnorm::backward<S>(space, output_gradient(sequences), stream(settings_.layers, sequences),
+  rmsnorm::backward<S>(space, output_gradient(sequences), stream(settings_.layers, n),
                        parameters_->value1(norm_id_), arena_->view1<S>(output_rstd_, n), dx,
                        parameters_->gradient1(norm_id_),
                        arena_->view2<S>(partial_, rmsnorm::partial_rows(n), c));
@@ -246,9 +273,9 @@ void Transformer<S>::backward_mlp(const ExecSpace& space, Index layer, Index seq
   const Index n = sequences * settings_.context, c = settings_.width, f = settings_.mlp_width;
   const BlockSlots& s = slots_[layer];
   const BlockIds& id = ids_[layer];
-  const View2<S> dx = gradient(sequences), dy = matrix(dy_, sequences, c);
-  const View2<S> up = matrix(s.up, sequences, settings_.mlp_inputs() * f),
-                 hidden = matrix(s.hidden, sequences, f);
+  const View2<S> dx = gradient(sequences), dy = matrix(dy_, n, c);
+  const View2<S> up = matrix(s.up, n, settings_.mlp_inputs() * f),
+                 hidden = matrix(s.hidden, n, f);
   gemm<S>(space, Op::transpose, Op::none, S(1), dx, hidden, S(1), parameters_->gradient2(id.down));
   gemm<S>(space, Op::none, Op::none, S(1), dx, parameters_->value2(id.down), S(0), hidden);
   if (settings_.mlp == Mlp::swiglu) {
@@ -256,10 +283,10 @@ void Transformer<S>::backward_mlp(const ExecSpace& space, Index layer, Index seq
   } else {
     gelu::backward<S>(space, hidden, up);
   }
-  gemm<S>(space, Op::transpose, Op::none, S(1), up, matrix(s.y2, sequences, c), S(1),
+  gemm<S>(space, Op::transpose, Op::none, S(1), up, matrix(s.y2, n, c), S(1),
           parameters_->gradient2(id.up));
   gemm<S>(space, Op::none, Op::none, S(1), up, parameters_->value2(id.up), S(0), dy);
-  rmsnorm::backward<S>(space, dy, matrix(s.x_mid, sequences, c), parameters_->value1(id.mlp_norm),
+  rmsnorm::backward<S>(space, dy, matrix(s.x_mid, n, c), parameters_->value1(id.mlp_norm),
                        arena_->view1<S>(s.rstd2, n), dx, parameters_->gradient1(id.mlp_norm),
                        arena_->view2<S>(partial_, rmsnorm::partial_rows(n), c));
 }
@@ -270,8 +297,8 @@ void Transformer<S>::backward_attention(const ExecSpace& space, const Spans& spa
   const Index n = sequences * settings_.context, c = settings_.width, e = settings_.head_width();
   const BlockSlots& s = slots_[layer];
   const BlockIds& id = ids_[layer];
-  const View2<S> dx = gradient(sequences), dy = matrix(dy_, sequences, c),
-                 o = matrix(s.o, sequences, c), dqkv = matrix(dqkv_, sequences, 3 * c);
+  const View2<S> dx = gradient(sequences), dy = matrix(dy_, n, c),
+                 o = matrix(s.o, n, c), dqkv = matrix(dqkv_, n, settings_.qkv_width());
   const View4<S> dq = heads_view(dq_, sequences), dk = heads_view(dk_, sequences),
                  dv = heads_view(dv_, sequences);
   gemm<S>(space, Op::transpose, Op::none, S(1), dx, o, S(1), parameters_->gradient2(id.out));
@@ -282,10 +309,10 @@ void Transformer<S>::backward_attention(const ExecSpace& space, const Spans& spa
       View1<S>(arena_->at<S>(backward_workspace_), backward_workspace_.bytes / Index(sizeof(S))));
   rope::backward<S>(space, spans, dq, dk, dv, arena_->view2<S>(cosine_, settings_.context, e / 2),
                     arena_->view2<S>(sine_, settings_.context, e / 2), settings_.heads, dqkv);
-  gemm<S>(space, Op::transpose, Op::none, S(1), dqkv, matrix(s.y1, sequences, c), S(1),
+  gemm<S>(space, Op::transpose, Op::none, S(1), dqkv, matrix(s.y1, n, c), S(1),
           parameters_->gradient2(id.qkv));
   gemm<S>(space, Op::none, Op::none, S(1), dqkv, parameters_->value2(id.qkv), S(0), dy);
-  rmsnorm::backward<S>(space, dy, stream(layer, sequences), parameters_->value1(id.attention_norm),
+  rmsnorm::backward<S>(space, dy, stream(layer, n), parameters_->value1(id.attention_norm),
                        arena_->view1<S>(s.rstd1, n), dx, parameters_->gradient1(id.attention_norm),
                        arena_->view2<S>(partial_, rmsnorm::partial_rows(n), c));
 }
@@ -303,7 +330,7 @@ ArenaRange Transformer<S>::norm_range(const ParameterList& list) const {
 template <class S>
 Counts Transformer<S>::counts() const {
   const Index c = settings_.width, f = settings_.mlp_width, l = settings_.layers;
-  const Index matrices = l * (4 * c * c + (settings_.mlp_inputs() + 1) * c * f);
+  const Index matrices = l * (c * (settings_.qkv_width() + c) + (settings_.mlp_inputs() + 1) * c * f);
   Counts counts;
   counts.trainable = matrices + (2 * l + 1) * c;
   // Forward 2, backward 4 for each matrix element; attention's q k^T and p v see (T + 1) / 2 keys

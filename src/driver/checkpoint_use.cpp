@@ -64,6 +64,14 @@ std::string trained_checkpoint(const std::string& asked, const std::string& fold
   return path;
 }
 
+Index checkpoint_vocabulary(const std::string& path) {
+  return read_parameter_shape(path, "head.weight").front();
+}
+
+Index stored_end_of_text(const CheckpointHeader& header) {
+  return header.other.has("end_of_text") ? header.other.integer("end_of_text") : -1;
+}
+
 void check_checkpoint(const CheckpointHeader& header, const std::string& path,
                       const std::string& resolved_deck, const RunData& data) {
   check_model(resolved_deck, header.deck, path);

@@ -23,6 +23,13 @@ std::string newest_checkpoint(const std::string& folder, const Communicator& com
 std::string trained_checkpoint(const std::string& asked, const std::string& folder,
                                const Communicator& comm, Console& console);
 
+/// V of the model in a checkpoint: the rows of its head. For jobs that need no tokens. Throws
+/// Error(file).
+Index checkpoint_vocabulary(const std::string& path);
+
+/// The id between documents that the model was trained with; -1 where the checkpoint does not say.
+Index stored_end_of_text(const CheckpointHeader& header);
+
 /// Throws where the checkpoint was made with another model than the deck's although names and
 /// shapes agree (another seed of a code, another knot layout): Error(deck) naming the first key of
 /// [embedding] or [transformer] that differs. Or with tokens of another tokenizer: Error(file).

@@ -10,8 +10,11 @@
 #include "driver/checkpoint_use.hpp"
 #include "driver/configuration.hpp"
 #include "driver/evaluate.hpp"
+#include "driver/export.hpp"
+#include "driver/import.hpp"
 #include "driver/member_files.hpp"
 #include "driver/packing.hpp"
+#include "driver/sample.hpp"
 #include "driver/tables.hpp"
 #include "driver/trainer.hpp"
 #include "utils/stop_signal.hpp"
@@ -146,6 +149,12 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
         bench(settings[i], open_data(settings[i].run, comm), comm, console);
       } else if (job == "bake") {
         bake(settings[i], arguments.restart, comm, console);
+      } else if (job == "export") {
+        export_model(settings[i], arguments.restart, comm, console);
+      } else if (job == "import") {
+        import_model(settings[i], comm, console);
+      } else if (job == "sample") {
+        sample(settings[i], arguments.restart, comm, console);
       } else if (job == "evaluate") {
         results[i] = {true, evaluate(settings[i], arguments.restart, comm, console)};
       } else {
@@ -156,7 +165,7 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
   };
   world.on_all([&] { comm.on_all(all_members); });
   const std::string& job = settings.front().run.job;
-  if (job == "bench" || job == "bake" || (job == "evaluate" && results.size() == 1)) return;
+  if (job != "train" && (job != "evaluate" || results.size() == 1)) return;
   share_results(results, world, comm.is_root());
   Console console(world.is_root());
   print_summary(plan, results,
@@ -175,8 +184,9 @@ std::string key_reference() {
   return key_reference_markdown(blank.keys());
 }
 
-void drive(const Deck& deck, const Arguments& arguments, const Communicator& world) {
-  const std::string job = read_job(deck);
+void drive(const Deck& given, const Arguments& arguments, const Communicator& world) {
+  const std::string job = read_job(given);
+  const Deck deck = job == "import" ? with_imported_model(given) : given;
   if (arguments.dry_run || (job != "train" && job != "packing")) release_stop_signals();
   if (job == "capacity") {
     run_capacity(CapacitySettings::read(deck, arguments.outdir), arguments.dry_run, world);

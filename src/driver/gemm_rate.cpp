@@ -50,7 +50,7 @@ std::vector<StepProduct> step_products(const transformer::Settings& t, Index voc
     products.push_back({Op::transpose, Op::none, out, in, positions, count});
   };
   const double layers = static_cast<double>(t.layers);
-  layer(n, 3 * c, c, layers);
+  layer(n, t.qkv_width(), c, layers);
   layer(n, c, c, layers);
   layer(n, up, c, layers);
   layer(n, c, f, layers);

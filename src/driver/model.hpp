@@ -52,6 +52,15 @@ class Model {
   /// The sum of nll (nats) of the batch's targets into *nll_sum.
   void evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum);
 
+  /// The first step of continuing texts: ids [P], P <= T, are the beginning of each of `sequences`
+  /// texts, at most micro_batch and distinct_max() of them. Overwrites the cache of keys and values.
+  void prefill(const ExecSpace& space, View1<const TokenId> ids, Index sequences);
+  /// Logits of P' positions of the prompt from `begin` on, after prefill. Overwrites out [P' V].
+  void prompt_logits(const ExecSpace& space, Index begin, View2<S> out) const;
+  /// One id more in each text, at place `position`. Reads ids [B]; overwrites out [B V], the logits
+  /// of what follows.
+  void decode(const ExecSpace& space, View1<const TokenId> ids, Index position, View2<S> out);
+
   /// Logits of the last micro-batch that evaluate has seen, of `sequences` sequences.
   /// Overwrites out [sequences T, V].
   void logits(const ExecSpace& space, Index sequences, View2<S> out) const;

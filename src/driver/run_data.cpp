@@ -103,6 +103,7 @@ void describe_text(RunData& data) {
   if (info.source_words >= 0) data.validation_words_per_token = info.source_words / tokens;
   data.tokenizer = info.tokenizer;
   data.tokenizer_hash = info.tokenizer_hash;
+  data.end_of_text = info.end_of_text;
   data.source = info.source;
   for (const TrainSource& source : data.train) {
     const std::string hash = source.tokens->text_info().tokenizer_hash;

@@ -30,6 +30,7 @@ struct RunData {
   double validation_bytes_per_token = std::numeric_limits<double>::quiet_NaN();
   double validation_words_per_token = std::numeric_limits<double>::quiet_NaN();
   std::string tokenizer, tokenizer_hash;
+  Index end_of_text = -1;  // id between documents; -1: unknown
   std::string source;
   std::string fingerprint;  ///< of the token files (data/fingerprint.hpp); "" for a formula
 

@@ -358,6 +358,7 @@ void Trainer<S>::save_checkpoint() {
   header.member = settings_.member;
   header.other.set("tokenizer", data_.tokenizer).set("tokenizer_hash", data_.tokenizer_hash);
   header.other.set(fingerprint_attribute, data_.fingerprint);
+  header.other.set("end_of_text", data_.end_of_text);
   const Clock clock;
   comm_.on_root([&] {
     save_state(settings_.directory, header, model_.parameters(), history_);

@@ -183,6 +183,12 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
   return read_header(open_checkpoint(path));
 }
 
+std::vector<std::int64_t> read_parameter_shape(const std::string& path, const std::string& name) {
+  const Hdf5Reader file(path, advice);
+  file.require_format(format, checkpoint_format_version);
+  return file.info("/parameters/" + name).shape;
+}
+
 namespace {
 
 template <class Scalar>

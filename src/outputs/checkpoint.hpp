@@ -57,6 +57,9 @@ void write_checkpoint(const std::string& path, const CheckpointHeader& header,
 /// compared with its checksum).
 CheckpointHeader read_checkpoint_header(const std::string& path);
 
+/// The shape of one parameter. Errors: as the header's, and no parameter of that name.
+std::vector<std::int64_t> read_parameter_shape(const std::string& path, const std::string& name);
+
 /// Whether a checkpoint must be compared with its checksum, or its file just was by this rank
 /// (find_newest_checkpoint): reading a large one whole takes its time.
 enum class SealCheck { needed, done };

@@ -55,6 +55,13 @@ inline float widen_bf16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
+/// The nearest bfloat16, ties to even; NaN stays NaN, and what is too large becomes infinity.
+inline std::uint16_t narrow_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+
 /// 1 sign, 4 exponent (bias 7), 3 mantissa bits; no infinity, NaN where all of them are set (the
 /// "fn" variety of machine-learning formats).
 inline float widen_f8_e4m3(std::uint8_t bits) {

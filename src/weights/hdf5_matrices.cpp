@@ -44,13 +44,15 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
   const Element element = info.element_bytes == 8 ? Element::f64 : Element::f32;
   return stored_tensor(mapped, dataset, info.shape, element_name(element), element,
                        static_cast<std::uint64_t>(info.file_offset))
-      .open();
+      .open(2);
 }
 
 TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset) {
   TensorEntry entry{.name = dataset, .shape = {}, .type = "HDF5", .open = {}};
   entry.shape = file.info(dataset).shape;
-  entry.open = [path = file.path(), dataset] { return open_dataset(path, dataset); };
+  entry.open = [path = file.path(), dataset](std::size_t) {
+    return open_dataset(path, dataset);
+  };
   return entry;
 }
 

@@ -81,6 +81,12 @@ Place place_of(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
+std::string shape_text(const std::vector<Index>& shape) {
+  std::vector<std::string> extents;
+  for (const Index extent : shape) extents.push_back(std::to_string(extent));
+  return "[" + join(extents, " x ") + "]";
+}
+
 template <std::size_t n>
 std::vector<std::string> names_in(const std::vector<TensorEntry>& tensors,
                                   const char* const (&names)[n]) {
@@ -98,23 +104,24 @@ std::vector<std::string> names_in(const std::vector<TensorEntry>& tensors,
 TensorEntry formats::stored_tensor(const File& file, const std::string& name,
                                    std::vector<Index> shape, const std::string& type,
                                    std::optional<Element> element, std::uint64_t offset) {
-  const auto open = [=]() -> WeightMatrix {
+  const auto open = [=](std::size_t dimensions) -> WeightMatrix {
     const std::string who = "tensor '" + name + "' ";
-    if (shape.size() != 2) {
-      file->refuse(who + "has " + std::to_string(shape.size()) +
-                   " dimensions; a matrix [V D] is expected");
+    if (shape.size() != dimensions) {
+      file->refuse(who + "has " + std::to_string(shape.size()) + " dimensions; a " +
+                   (dimensions == 2 ? "matrix [V D]" : "vector") + " is expected");
     }
+    const Index rows = dimensions == 2 ? shape[0] : 1, width = shape.back();
     if (!element) file->refuse(who + "is of type " + type + ", which is not read");
-    if (*element == Element::q8_0 && shape[1] % q8_block != 0) {
-      file->refuse(who + "has rows of " + std::to_string(shape[1]) +
+    if (*element == Element::q8_0 && width % q8_block != 0) {
+      file->refuse(who + "has rows of " + std::to_string(width) +
                    " values; Q8_0 wants a multiple of 32");
     }
-    std::uint64_t bytes = static_cast<std::uint64_t>(row_bytes(*element, shape[1]));
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape[0]), &bytes) ||
+    std::uint64_t bytes = static_cast<std::uint64_t>(row_bytes(*element, width));
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(rows), &bytes) ||
         offset > file->size() || bytes > file->size() - offset) {
       file->refuse(who + "goes past the end; the file is truncated");
     }
-    return {file->path() + ":" + name, shape[0], shape[1], *element, file->data() + offset, file};
+    return {file->path() + ":" + name, rows, width, *element, file->data() + offset, file};
   };
   return {name, shape, type, open};
 }
@@ -169,12 +176,24 @@ std::string WeightFile::near_names(const std::string& wanted) const {
   return std::string(all ? "; its matrices are: " : "; near names: ") + join(names, ", ");
 }
 
-WeightMatrix WeightFile::matrix(const std::string& name) const {
+const TensorEntry& WeightFile::entry(const std::string& name) const {
   for (const TensorEntry& t : tensors_) {
-    if (t.name == name) return t.open();
+    if (t.name == name) return t;
   }
   fail(Status::file,
        "cannot read '" + path_ + "': it has no tensor '" + name + "'" + near_names(name));
+}
+
+WeightMatrix WeightFile::matrix(const std::string& name) const { return entry(name).open(2); }
+
+WeightMatrix WeightFile::tensor(const std::string& name, const std::vector<Index>& shape) const {
+  const TensorEntry& found = entry(name);
+  if (found.shape != shape) {
+    fail(Status::file, "cannot read '" + path_ + "': tensor '" + name + "' has shape " +
+                           shape_text(found.shape) + " where " + shape_text(shape) +
+                           " is expected");
+  }
+  return found.open(shape.size());
 }
 
 std::optional<WeightMatrix> WeightFile::matrix(Side side) const {

@@ -14,8 +14,10 @@ namespace lexikos {
 struct TensorEntry {
   std::string name;
   std::vector<Index> shape;
-  std::string type;                    ///< as the file calls it
-  std::function<WeightMatrix()> open;  ///< throws Error(file) where it is no matrix of a known type
+  std::string type;  ///< as the file calls it
+  /// Opens a matrix (dimensions 2) or a vector (1) as one row; throws Error(file) where it has
+  /// other dimensions or no known type.
+  std::function<WeightMatrix(std::size_t dimensions)> open;
 };
 
 enum class Side { input, output };
@@ -34,6 +36,10 @@ class WeightFile {
   /// The tensor of that name. Throws Error(file) that lists near names where there is none.
   [[nodiscard]] WeightMatrix matrix(const std::string& name) const;
 
+  /// The matrix or vector of that name and shape. Throws Error(file) as above, and with both shapes
+  /// where it has another.
+  [[nodiscard]] WeightMatrix tensor(const std::string& name, const std::vector<Index>& shape) const;
+
   /// The embedding matrix by the names that model families give it. Nothing where the file has no
   /// output matrix (tied models). Throws Error(file) where there is no input matrix, or where two
   /// names fit.
@@ -41,6 +47,7 @@ class WeightFile {
 
  private:
   [[nodiscard]] std::string near_names(const std::string& wanted) const;
+  [[nodiscard]] const TensorEntry& entry(const std::string& name) const;
 
   std::string path_, format_;
   std::vector<TensorEntry> tensors_;

@@ -82,6 +82,19 @@ class Setup {
   const StepBatch* batch_ = nullptr;
 };
 
+/// Values of order 1 everywhere, so that no gradient is small by accident.
+template <class S>
+void randomise(Setup<S>& setup, std::uint64_t seed) {
+  Random random(seed);
+  for (const ParameterInfo& info : setup.model.list().infos()) {
+    const bool about_one = info.init.mean == 1.0;
+    const Index fan_in = info.shape.back();
+    const double deviation = about_one ? 0.2 : 1 / std::sqrt(static_cast<double>(fan_in));
+    setup.set_value(info.name,
+                    rounded<float>(random.normals(info.size, deviation, info.init.mean)));
+  }
+}
+
 /// A deck for a small model. `transformer` and `embedding` are lines of those tables.
 inline std::string deck_text(const std::string& interface, const std::string& transformer,
                              const std::string& embedding = "", Index head_chunk = 7) {

@@ -99,20 +99,24 @@ struct HeadArrays {
   Doubles q, k, v;  // each [B H T E]
 };
 
-/// qkv [N 3C] apart into heads, q and k turned.
-inline HeadArrays rope(const Doubles& qkv, Index b_count, Index heads, Index t_count, Index width,
-                       double base) {
-  const Index size = b_count * heads * t_count * width, c = heads * width;
+/// qkv [N, C + 2 G E] apart into heads, q and k turned; query head h has the keys and values of head
+/// h G / H, rounded down.
+inline HeadArrays rope(const Doubles& qkv, Index b_count, Index heads, Index kv_heads,
+                       Index t_count, Index width, double base) {
+  const Index size = b_count * heads * t_count * width, columns = (heads + 2 * kv_heads) * width;
   HeadArrays out{Doubles(size), Doubles(size), Doubles(size)};
   for (Index b = 0; b < b_count; ++b) {
     for (Index h = 0; h < heads; ++h) {
       for (Index t = 0; t < t_count; ++t) {
-        const Index from = (b * t_count + t) * 3 * c + h * width;
+        const double* const row = &qkv[(b * t_count + t) * columns];
+        const double* const query = row + h * width;
+        const double* const key = row + (heads + h * kv_heads / heads) * width;
+        const double* const value = key + kv_heads * width;
         const Index to = ((b * heads + h) * t_count + t) * width;
         for (Index e = 0; e < width; ++e) {
-          out.q[to + e] = qkv[from + e];
-          out.k[to + e] = qkv[from + c + e];
-          out.v[to + e] = qkv[from + 2 * c + e];
+          out.q[to + e] = query[e];
+          out.k[to + e] = key[e];
+          out.v[to + e] = value[e];
         }
         rope_turn(&out.q[to], t, width, base, 1);
         rope_turn(&out.k[to], t, width, base, 1);

@@ -28,19 +28,6 @@ std::string backbone(Index layers, Index width, Index heads, Index context, cons
 
 constexpr Index vocabulary = 29;
 
-/// Values of order 1 everywhere, so that no gradient is small by accident.
-template <class S>
-void randomise(Setup<S>& setup, std::uint64_t seed) {
-  Random random(seed);
-  for (const ParameterInfo& info : setup.model.list().infos()) {
-    const bool about_one = info.init.mean == 1.0;
-    const Index fan_in = info.shape.back();
-    const double deviation = about_one ? 0.2 : 1 / std::sqrt(static_cast<double>(fan_in));
-    setup.set_value(info.name,
-                    rounded<float>(random.normals(info.size, deviation, info.init.mean)));
-  }
-}
-
 std::vector<TokenId> some_tokens(Index count, std::uint64_t seed) {
   Random random(seed);
   std::vector<TokenId> ids = random.tokens(count, vocabulary);
@@ -85,6 +72,45 @@ TEST_CASE("the gradient of every parameter agrees with differences", "[model][gr
       check_gradients(setup);
     }
   }
+}
+
+TEST_CASE("gradients where heads share keys and values", "[model][gradient]") {
+  for (const Index kv_heads : {1, 2}) {
+    CAPTURE(kv_heads);
+    Setup<double> setup(deck_text("untied", backbone(2, 16, 4, 5, "swiglu") +
+                                                "kv_heads = " + std::to_string(kv_heads) + "\n"),
+                        vocabulary, some_tokens(16, 3), 3, 2);
+    check_gradients(setup);
+  }
+}
+
+TEST_CASE("shared keys and values are repeated ones", "[model]") {
+  // Weights of k and v repeated for every head of a group: the same model without sharing.
+  const Index c = 16, heads = 4, kv_heads = 2, e = 4;
+  const std::vector<TokenId> ids = some_tokens(16, 3);
+  const std::string text = backbone(2, c, heads, 5, "swiglu");
+  Setup<double> grouped(deck_text("tied", text + "kv_heads = 2\n"), vocabulary, ids, 3, 3);
+  Setup<double> plain(deck_text("tied", text), vocabulary, ids, 3, 3);
+  randomise(grouped, 31);
+  for (const std::string& name : plain.names()) {
+    Doubles value = grouped.value(name);
+    if (name.find(".qkv") != std::string::npos) {
+      Doubles repeated(value.begin(), value.begin() + c * c);
+      for (Index part = 0; part < 2; ++part) {
+        for (Index h = 0; h < heads; ++h) {
+          const auto from = value.begin() + (c + (part * kv_heads + h / 2) * e) * c;
+          repeated.insert(repeated.end(), from, from + e * c);
+        }
+      }
+      value = repeated;
+    }
+    plain.set_value(name, value);
+  }
+  CHECK(plain.evaluate() == Approx(grouped.evaluate()).epsilon(1e-14));
+  const Counts few = grouped.model.transformer_counts(), many = plain.model.transformer_counts();
+  CHECK(many.trainable - few.trainable == 2 * 2 * (heads - kv_heads) * e * c);
+  CHECK(few.trainable == grouped.model.list().count("transformer."));
+  CHECK(many.flops_per_token - few.flops_per_token == 6.0 * double(many.trainable - few.trainable));
 }
 
 TEST_CASE("gradients of models with one position, one sequence, one head", "[model][gradient]") {

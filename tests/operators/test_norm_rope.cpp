@@ -65,8 +65,10 @@ Doubles sum(Doubles a, const Doubles& b) {
 }
 
 struct RopeShape {
-  Index b, heads, t, width;
+  Index b, heads, t, width, kv_heads;
   Index size() const { return b * heads * t * width; }
+  Index columns() const { return (heads + 2 * kv_heads) * width; }
+  Index qkv_size() const { return b * t * columns(); }
 };
 
 constexpr double base = 10000;
@@ -86,7 +88,7 @@ reference::HeadArrays rope_forward(const Doubles& qkv, const RopeShape& z) {
   const RopeTables<S> tables(z.t, z.width);
   const Device<S> from(qkv), q(z.size()), k(z.size()), v(z.size());
   const ExecSpace space;
-  rope::forward<S>(space, Spans(), from.view(z.b * z.t, 3 * z.heads * z.width),
+  rope::forward<S>(space, Spans(), from.view(z.b * z.t, z.columns()),
                    tables.cosine.view(z.t, z.width / 2), tables.sine.view(z.t, z.width / 2),
                    z.heads, q.view(z.b, z.heads, z.t, z.width), k.view(z.b, z.heads, z.t, z.width),
                    v.view(z.b, z.heads, z.t, z.width));
@@ -97,17 +99,19 @@ reference::HeadArrays rope_forward(const Doubles& qkv, const RopeShape& z) {
 template <class S>
 Doubles rope_backward(const reference::HeadArrays& d, const RopeShape& z) {
   const RopeTables<S> tables(z.t, z.width);
-  const Device<S> q(d.q), k(d.k), v(d.v), out(Doubles(3 * z.size(), not_a_number));
+  const Device<S> q(d.q), k(d.k), v(d.v), out(Doubles(z.qkv_size(), not_a_number));
   const ExecSpace space;
   rope::backward<S>(space, Spans(), q.view(z.b, z.heads, z.t, z.width), k.view(z.b, z.heads, z.t, z.width),
                     v.view(z.b, z.heads, z.t, z.width), tables.cosine.view(z.t, z.width / 2),
                     tables.sine.view(z.t, z.width / 2), z.heads,
-                    out.view(z.b * z.t, 3 * z.heads * z.width));
+                    out.view(z.b * z.t, z.columns()));
   space.fence();
   return out.values();
 }
 
-const RopeShape rope_shapes[] = {{1, 1, 1, 2}, {2, 3, 5, 6}, {1, 1, 70, 8}, {3, 2, 4, 64}};
+const RopeShape rope_shapes[] = {{1, 1, 1, 2, 1}, {2, 3, 5, 6, 3}, {1, 1, 70, 8, 1},
+                                 {3, 2, 4, 64, 2}, {2, 6, 5, 4, 2}, {1, 4, 3, 2, 1},
+                                 {2, 4, 3, 6, 2}};
 
 }  // namespace
 
@@ -220,9 +224,9 @@ TEMPLATE_TEST_CASE("rmsnorm of a zero row", "[rmsnorm]", float, double) {
 TEST_CASE("rope turns queries and keys and moves values", "[rope]") {
   for (const RopeShape& z : rope_shapes) {
     Random random(z.t * 10 + z.width);
-    const Doubles qkv = rounded<float>(random.normals(3 * z.size()));
-    const auto expected = reference::rope(qkv, z.b, z.heads, z.t, z.width, base);
-    CAPTURE(z.b, z.heads, z.t, z.width);
+    const Doubles qkv = rounded<float>(random.normals(z.qkv_size()));
+    const auto expected = reference::rope(qkv, z.b, z.heads, z.kv_heads, z.t, z.width, base);
+    CAPTURE(z.b, z.heads, z.t, z.width, z.kv_heads);
 
     const auto found = rope_forward<double>(qkv, z);
     // An angle of up to T rounds to T u, and so do its sine and cosine.
@@ -239,9 +243,9 @@ TEST_CASE("rope turns queries and keys and moves values", "[rope]") {
 }
 
 TEST_CASE("rope keeps norms, pair by pair", "[rope]") {
-  const RopeShape z{2, 2, 9, 6};
+  const RopeShape z{2, 2, 9, 6, 2};
   Random random(5);
-  const Doubles qkv = random.normals(3 * z.size());
+  const Doubles qkv = random.normals(z.qkv_size());
   const auto turned = rope_forward<double>(qkv, z);
   const Index c = z.heads * z.width, half = z.width / 2;
   for (Index n = 0; n < z.b * z.t; ++n) {
@@ -260,7 +264,7 @@ TEST_CASE("rope keeps norms, pair by pair", "[rope]") {
 
 TEST_CASE("rope: a product of query and key depends on their distance alone", "[rope]") {
   // The same query and key at every position.
-  const RopeShape z{1, 1, 40, 8};
+  const RopeShape z{1, 1, 40, 8, 1};
   Random random(6);
   const Doubles one = random.normals(3 * z.width);
   Doubles qkv;
@@ -287,7 +291,7 @@ TEST_CASE("rope: a product of query and key depends on their distance alone", "[
 TEST_CASE("rope's backward is the transpose of its forward", "[rope][gradient]") {
   for (const RopeShape& z : rope_shapes) {
     Random random(z.t * 10 + z.width + 1);
-    const Doubles qkv = random.normals(3 * z.size());
+    const Doubles qkv = random.normals(z.qkv_size());
     const reference::HeadArrays d{random.normals(z.size()), random.normals(z.size()),
                                   random.normals(z.size())};
     const Doubles dqkv = rope_backward<double>(d, z);
@@ -295,9 +299,10 @@ TEST_CASE("rope's backward is the transpose of its forward", "[rope][gradient]")
       const auto out = rope_forward<double>(at, z);
       return dot(d.q, out.q) + dot(d.k, out.k) + dot(d.v, out.v);
     };
-    CAPTURE(z.b, z.heads, z.t, z.width);
+    CAPTURE(z.b, z.heads, z.t, z.width, z.kv_heads);
     CHECK(value(qkv) == Approx(dot(dqkv, qkv)).epsilon(1e-12));
     CHECK(gradient_error(value, qkv, dqkv) < gradient_tolerance);
+    if (z.kv_heads < z.heads) continue;
     // A rotation's transpose is its inverse: turning back gives qkv again.
     const Doubles back = rope_backward<double>(rope_forward<double>(qkv, z), z);
     CHECK(relative_error(back, qkv) < 1e-14);

@@ -403,6 +403,52 @@ class Debian(Folder):
         self.refused("gcide.index")
 
 
+class Ids(Folder):
+    """The commands encode and decode."""
+
+    def test_there_and_back(self):
+        train = ("--train", self.write("a.txt"))
+        for arguments in (("--vocabulary", 400), ("--tokenizer", "bytes")):
+            tokens = self.prepared(*train, *arguments)
+            for text in ("In the beginning", "two  spaces\n\tünï 你好", "#"):
+                done = run("encode", "--tokens", tokens, text)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                with h5py.File(tokens) as file:
+                    expected = tokenizer_of(file).encode(text).tolist()
+                self.assertEqual([int(x) for x in done.stdout.split()], expected)
+                self.assertEqual(len(done.stdout.splitlines()), 1)
+                samples = self.write("samples.txt", "# a remark 9999\n" + done.stdout + done.stdout + "\n")
+                done = run("decode", "--tokens", tokens, samples)
+                self.assertEqual(done.stdout, f"--- 0\n{text}\n--- 1\n{text}\n")
+
+    def test_other_tokenizers(self):
+        self.assertEqual(run("encode", "--tokenizer", "bytes", "ab").stdout, "97 98\n")
+        ends = self.write("ends.txt", "97 256 98 256\n256 97\n")
+        self.assertEqual(run("decode", "--tokenizer", "bytes", ends).stdout,
+                         "--- 0\na<|endoftext|>b<|endoftext|>\n--- 1\n<|endoftext|>a\n")
+        with h5py.File(self.prepared("--train", self.write("a.txt"), "--vocabulary", 400)) as file:
+            model = self.folder / "a.model"
+            model.write_bytes(file["tokenizer_model"][()].tobytes())
+            expected = tokenizer_of(file).encode("lazy dogs").tolist()
+        done = run("encode", "--tokenizer-model", model, "lazy dogs")
+        self.assertEqual([int(x) for x in done.stdout.split()], expected)
+
+    def test_refusals(self):
+        bytes_here = ("--tokenizer", "bytes")
+        for status, words, arguments in (
+                (2, "required", ("encode", "text")),
+                (3, "no such file", ("encode", "--tokens", self.folder / "none.h5", "text")),
+                (3, "cannot be read", ("encode", "--tokens", self.write("a.txt"), "text")),
+                (3, "line 2: not a list of ids", ("decode", *bytes_here, self.write("b.txt", "1 2\n3 x\n"))),
+                (3, "line 1: an id that", ("decode", *bytes_here, self.write("c.txt", "1 257\n"))),
+                (3, "cannot be read", ("decode", *bytes_here, self.folder / "none.txt"))):
+            with self.subTest(words=words):
+                done = run(*arguments)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(words, done.stderr)
+
+
 class BadInput(Folder):
     def setUp(self):
         super().setUp()

@@ -17,7 +17,7 @@ torch.set_num_threads(1)
 
 # --- what is run; test_golden.cpp has the same numbers in its deck ----------------------------------
 
-VOCABULARY, WIDTH, LAYERS, HEADS, CONTEXT, MLP_WIDTH = 29, 16, 2, 2, 8, 24
+VOCABULARY, WIDTH, LAYERS, CONTEXT, MLP_WIDTH = 29, 16, 2, 8, 24
 SEQUENCES, STEPS, SEED = 6, 10, 1234
 INIT_DEVIATION, NORM_EPSILON, ROPE_BASE = 0.02, 1e-5, 10000.0
 PEAK, WARMUP, FINAL_FRACTION = 2e-2, 3, 0.1
@@ -25,8 +25,10 @@ BETA1, BETA2, EPSILON, WEIGHT_DECAY, CLIP_NORM = 0.9, 0.95, 1e-8, 0.1, 0.8
 LEV = dict(k=3, d=6, h=2, kappa=5, r=3)
 AFFINE_SEED = 5
 
-RUNS = [("tied", "swiglu"), ("untied", "swiglu"), ("lev", "swiglu"), ("binary_code", "swiglu"),
-        ("binary_code_affine", "swiglu"), ("tied", "gelu")]
+# Interface, hidden layer, heads, heads of keys and values.
+RUNS = [("tied", "swiglu", 2, 2), ("untied", "swiglu", 2, 2), ("lev", "swiglu", 2, 2),
+        ("binary_code", "swiglu", 2, 2), ("binary_code_affine", "swiglu", 2, 2),
+        ("tied", "gelu", 2, 2), ("untied", "swiglu", 8, 2), ("tied", "swiglu", 4, 1)]
 
 
 def tokens():
@@ -108,7 +110,7 @@ def lev_base():
     return base
 
 
-def declare(interface, mlp):
+def declare(interface, mlp, heads, kv_heads):
     p = Parameters()
     p.add("head.weight", (VOCABULARY, WIDTH), 0, INIT_DEVIATION, 0.0)
     if interface == "untied":
@@ -127,7 +129,7 @@ def declare(interface, mlp):
     for l in range(LAYERS):
         name = f"transformer.{l}."
         p.add(name + "attention_norm", (WIDTH,), 1, 0, None)
-        p.add(name + "qkv", (3 * WIDTH, WIDTH), 0, INIT_DEVIATION, 0.0)
+        p.add(name + "qkv", (WIDTH + 2 * kv_heads * (WIDTH // heads), WIDTH), 0, INIT_DEVIATION, 0.0)
         p.add(name + "out", (WIDTH, WIDTH), 0, residual, 0.0)
         p.add(name + "mlp_norm", (WIDTH,), 1, 0, None)
         p.add(name + "up", (inputs * MLP_WIDTH, WIDTH), 0, INIT_DEVIATION, 0.0)
@@ -231,16 +233,21 @@ def rope(x):
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
 
-def mean_loss(interface, mlp, p, ids, targets):
+def mean_loss(interface, mlp, heads, kv_heads, p, ids, targets):
+    head_width = WIDTH // heads
+    kv_width = kv_heads * head_width
     x = input_matrix(interface, p)[ids]
     b_count, t_count = ids.shape
     for l in range(LAYERS):
         w = {part: p[f"transformer.{l}.{part}"]
              for part in ("attention_norm", "qkv", "out", "mlp_norm", "up", "down")}
         qkv = rms_norm(x, w["attention_norm"]) @ w["qkv"].T
-        q, k, v = (part.reshape(b_count, t_count, HEADS, WIDTH // HEADS).transpose(1, 2)
-                   for part in qkv.split(WIDTH, -1))
-        logits = rope(q) @ rope(k).transpose(-1, -2) / math.sqrt(WIDTH // HEADS)
+        q, k, v = (part.reshape(b_count, t_count, -1, head_width).transpose(1, 2)
+                   for part in qkv.split([WIDTH, kv_width, kv_width], -1))
+        # Query head h reads key and value head h // (heads / kv_heads).
+        mine = torch.arange(heads) // (heads // kv_heads)
+        k, v = k[:, mine], v[:, mine]
+        logits = rope(q) @ rope(k).transpose(-1, -2) / math.sqrt(head_width)
         future = torch.triu(torch.ones(t_count, t_count, dtype=torch.bool), 1)
         o = torch.softmax(logits.masked_fill(future, -math.inf), -1) @ v
         x = x + o.transpose(1, 2).reshape(b_count, t_count, WIDTH) @ w["out"].T
@@ -267,8 +274,8 @@ def learning_rate(step):
     return last + 0.5 * (PEAK - last) * (1 + math.cos(math.pi * done))
 
 
-def run(interface, mlp):
-    p = declare(interface, mlp)
+def run(interface, mlp, heads, kv_heads):
+    p = declare(interface, mlp, heads, kv_heads)
     text = torch.tensor(tokens())
     m = {name: torch.zeros_like(value) for name, value in p.items()}
     v = {name: torch.zeros_like(value) for name, value in p.items()}
@@ -278,7 +285,7 @@ def run(interface, mlp):
         count = SEQUENCES * CONTEXT
         ids = text[begin : begin + count].reshape(SEQUENCES, CONTEXT)
         targets = text[begin + 1 : begin + count + 1].reshape(SEQUENCES, CONTEXT)
-        loss = mean_loss(interface, mlp, p, ids, targets)
+        loss = mean_loss(interface, mlp, heads, kv_heads, p, ids, targets)
         gradient = dict(zip(p, torch.autograd.grad(loss, list(p.values()))))
         norm = math.sqrt(sum(float((g * g).sum()) for g in gradient.values()))
         scale = CLIP_NORM / norm if norm > CLIP_NORM else 1.0
@@ -294,7 +301,7 @@ def run(interface, mlp):
                 if p.target[name] is not None:
                     update = update + WEIGHT_DECAY * (value - p.target[name])
                 value -= rate * update
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
         norms.append(norm)
     return losses, norms, {name: float(torch.sqrt((value**2).sum())) for name, value in p.items()}
 
@@ -304,13 +311,14 @@ def main():
     print("#pragma once\n\n#include <vector>\n\nnamespace golden {\n")
     print("struct Norm {\n  const char* name;\n  double value;\n};\n")
     print("struct Run {\n  const char* interface;\n  const char* mlp;")
+    print("  int heads, kv_heads;")
     print("  std::vector<double> losses;          // nats a token, before each step's update")
     print("  std::vector<double> gradient_norms;  // before clipping")
     print("  std::vector<Norm> final_norms;       // of each parameter after the last step\n};\n")
     print("inline const std::vector<Run> runs = {")
-    for interface, mlp in RUNS:
-        losses, norms, final = run(interface, mlp)
-        print(f'    {{"{interface}",\n     "{mlp}",')
+    for interface, mlp, heads, kv_heads in RUNS:
+        losses, norms, final = run(interface, mlp, heads, kv_heads)
+        print(f'    {{"{interface}",\n     "{mlp}",\n     {heads},\n     {kv_heads},')
         for row in (losses, norms):
             texts = [f"{x:.17g}" for x in row]
             groups = [", ".join(texts[i : i + 4]) for i in range(0, STEPS, 4)]

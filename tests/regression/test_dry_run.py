@@ -1,11 +1,14 @@
 """What -n, -c, -k and -h print, and the decks that ship with the project."""
 
+import json
 import re
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from harness import llama  # noqa: E402
 from harness.runs import SOURCE, RunTest, run  # noqa: E402
 
 
@@ -74,10 +77,14 @@ class Decks(unittest.TestCase):
     def test_every_deck_is_valid(self):
         decks = sorted((SOURCE / "inputs").rglob("*.toml"))
         self.assertGreaterEqual(len(decks), 3)
+        llama_folder = tempfile.TemporaryDirectory(prefix="lexikos_test_")
+        self.addCleanup(llama_folder.cleanup)
+        (Path(llama_folder.name) / "config.json").write_text(json.dumps(llama.random_model()[0]))
         for deck in decks:
             with self.subTest(deck=deck.name):
-                trains = "[transformer]" in deck.read_text()
-                result = run(["-n", "-i", deck] + ["data.vocabulary_size=8192"] * trains)
+                trains, imports = (x in deck.read_text() for x in ("[transformer]", "[import]"))
+                result = run(["-n", "-i", deck] + ["data.vocabulary_size=8192"] * trains
+                             + [f"import.folder={llama_folder.name}"] * imports)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_key_reference_is_current(self):

@@ -1,5 +1,5 @@
 // Ten training steps against PyTorch in fp64 (make_golden_torch.py): every interface, both hidden
-// layers, clipping, AdamW with its decay rules, warm-up and cosine.
+// layers, heads that share keys and values, clipping, AdamW with its decay rules, warm-up and cosine.
 //
 // The two programs add in different orders; after ten steps such differences of 1e-16 have grown to
 // some 1e-14. A wrong convention anywhere shows in the fifth digit or before.
@@ -41,8 +41,9 @@ std::string deck_of(const golden::Run& run) {
     lines = "recoding = \"affine\"\nseed = 5\n";
   }
   return deck_text(interface,
-                   "layers = 2\nwidth = 16\nheads = 2\ncontext = 8\nmlp_width = 24\nmlp = \"" +
-                       std::string(run.mlp) + "\"\n",
+                   "layers = 2\nwidth = 16\nheads = " + std::to_string(run.heads) +
+                       "\nkv_heads = " + std::to_string(run.kv_heads) +
+                       "\ncontext = 8\nmlp_width = 24\nmlp = \"" + run.mlp + "\"\n",
                    lines, 20);
 }
 
@@ -83,7 +84,7 @@ double largest_ratio(const Doubles& a, const Doubles& b) {
 
 TEST_CASE("ten steps agree with PyTorch", "[golden]") {
   for (const golden::Run& run : golden::runs) {
-    CAPTURE(run.interface, run.mlp);
+    CAPTURE(run.interface, run.mlp, run.heads, run.kv_heads);
     // Sequences in two micro-batches of 4 and 2.
     Setup<double> setup(deck_of(run), vocabulary, tokens(), sequences, 4, 1234);
     const History found = train(setup);
@@ -108,7 +109,7 @@ TEST_CASE("single precision stays near", "[golden]") {
   // An update is a ratio of moments and so has the gradient's relative error, some 1e-6, times the
   // rate; over ten steps the losses move by about the same relative amount. Observed: 3e-8.
   for (const golden::Run& run : golden::runs) {
-    CAPTURE(run.interface, run.mlp);
+    CAPTURE(run.interface, run.mlp, run.heads, run.kv_heads);
     Setup<float> setup(deck_of(run), vocabulary, tokens(), sequences, 4, 1234);
     const History found = train(setup);
     CHECK(largest_ratio(found.losses, run.losses) < 1e-5);

@@ -1,0 +1,234 @@
+#include "weights/llama_config.hpp"
+
+#include <cmath>
+
+#include "utils/error.hpp"
+#include "utils/json.hpp"
+#include "utils/text.hpp"
+#include "utils/mapped_file.hpp"
+
+namespace lexikos {
+namespace {
+
+/// What a value is called in a message.
+std::string shown(const Json& value) {
+  switch (value.kind) {
+    case Json::Kind::null:
+      return "null";
+    case Json::Kind::boolean:
+      return value.boolean ? "true" : "false";
+    case Json::Kind::number:
+      return value.whole ? std::to_string(*value.whole) : format_real(value.number);
+    case Json::Kind::text:
+      return "\"" + value.text + "\"";
+    case Json::Kind::array:
+      return value.items.empty() ? "[]" : "[" + shown(value.items.front()) + ", ...]";
+    default:
+      return "a table";
+  }
+}
+
+/// The keys of a config.json; null counts as absent, as it does in transformers.
+class Reader {
+ public:
+  explicit Reader(const std::string& path)
+      : file_(path),
+        json_(parse_json(file_.text(0, file_.size()), "cannot read '" + file_.path() + "'")) {
+    if (!json_.is(Json::Kind::object)) file_.refuse("it is no table of keys");
+  }
+
+  [[nodiscard]] const Json* find(const std::string& key) const { return find_in(json_, key); }
+
+  [[nodiscard]] static const Json* find_in(const Json& table, const std::string& key) {
+    const Json* value = table.find(key);
+    return value == nullptr || value->is(Json::Kind::null) ? nullptr : value;
+  }
+
+  [[nodiscard]] Index whole(const std::string& key) const {
+    if (find(key) == nullptr) file_.refuse("it has no '" + key + "'");
+    return whole(key, 0);
+  }
+
+  [[nodiscard]] Index whole(const std::string& key, Index fallback) const {
+    const Json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->whole || *value->whole == 0 || *value->whole > (std::uint64_t{1} << 40)) {
+      refuse(key, *value, "a whole number from 1 is expected");
+    }
+    return static_cast<Index>(*value->whole);
+  }
+
+  [[nodiscard]] double positive(const std::string& key, double fallback) const {
+    return positive(json_, key, fallback);
+  }
+
+  [[nodiscard]] double positive(const Json& table, const std::string& key, double fallback) const {
+    const Json* value = find_in(table, key);
+    if (value == nullptr) return fallback;
+    if (!value->is(Json::Kind::number) || !(value->number > 0) || !std::isfinite(value->number)) {
+      refuse(key, *value, "a number above 0 is expected");
+    }
+    return value->number;
+  }
+
+  [[nodiscard]] bool flag(const std::string& key, bool fallback) const {
+    const Json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is(Json::Kind::boolean)) refuse(key, *value, "true or false is expected");
+    return value->boolean;
+  }
+
+  [[noreturn]] void refuse(const std::string& key, const Json& value,
+                           const std::string& why) const {
+    file_.refuse(key + " = " + shown(value) + ": " + why);
+  }
+
+ private:
+  MappedFile file_;
+  Json json_;
+};
+
+void require_text(const Reader& reader, const std::string& key, const std::string& wanted) {
+  const Json* value = reader.find(key);
+  if (value == nullptr) return;
+  if (!value->is(Json::Kind::text) || value->text != wanted) {
+    reader.refuse(key, *value, "only \"" + wanted + "\" is read");
+  }
+}
+
+void require_architecture(const Reader& reader) {
+  require_text(reader, "model_type", "llama");
+  const Json* names = reader.find("architectures");
+  if (names == nullptr) return;
+  const bool llama = names->is(Json::Kind::array) && names->items.size() == 1 &&
+                     names->items[0].text == "LlamaForCausalLM";
+  if (!llama) reader.refuse("architectures", *names, "only LlamaForCausalLM is read");
+}
+
+/// What would change the function and is not computed here.
+void refuse_unsupported(const Reader& reader) {
+  require_text(reader, "hidden_act", "silu");
+  for (const char* key : {"attention_bias", "mlp_bias"}) {
+    if (reader.flag(key, false)) {
+      reader.refuse(key, *reader.find(key), "models with biases are not read");
+    }
+  }
+  for (const char* key : {"quantization_config", "sliding_window"}) {
+    if (const Json* value = reader.find(key)) reader.refuse(key, *value, "it is not supported");
+  }
+}
+
+/// The rotary base: `rope_theta` at the top, or in `rope_parameters` since transformers 5. Every
+/// other way of turning than the plain one is refused.
+double rotary_base(const Reader& reader) {
+  double base = reader.positive("rope_theta", 10000.0);
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const Json* table = reader.find(key);
+    if (table == nullptr) continue;
+    if (!table->is(Json::Kind::object)) reader.refuse(key, *table, "a table is expected");
+    for (const char* type : {"rope_type", "type"}) {
+      const Json* name = Reader::find_in(*table, type);
+      if (name != nullptr && name->text != "default") {
+        reader.refuse(std::string(key) + "." + type, *name,
+                      "only \"default\" rotary positions are computed");
+      }
+    }
+    const Json* factor = Reader::find_in(*table, "factor");
+    if (factor != nullptr) {
+      reader.refuse(std::string(key) + ".factor", *factor, "rotary positions are not scaled");
+    }
+    const Json* partial = Reader::find_in(*table, "partial_rotary_factor");
+    if (partial != nullptr && partial->number != 1.0) {
+      reader.refuse(std::string(key) + ".partial_rotary_factor", *partial,
+                    "only whole heads are turned");
+    }
+    base = reader.positive(*table, "rope_theta", base);
+  }
+  const Json* partial = reader.find("partial_rotary_factor");
+  if (partial != nullptr && partial->number != 1.0) {
+    reader.refuse("partial_rotary_factor", *partial, "only whole heads are turned");
+  }
+  return base;
+}
+
+void check_heads(const Reader& reader, const LlamaConfig& c) {
+  const auto refuse = [&](const char* key, const std::string& why) {
+    reader.refuse(key, *reader.find(key), why);
+  };
+  if (c.width % c.heads != 0) {
+    refuse("num_attention_heads", "it does not divide hidden_size = " + std::to_string(c.width));
+  }
+  if (c.heads % c.kv_heads != 0) {
+    refuse("num_key_value_heads",
+           "it does not divide num_attention_heads = " + std::to_string(c.heads));
+  }
+  const Index head_width = c.width / c.heads;
+  if (reader.whole("head_dim", head_width) != head_width) {
+    refuse("head_dim", "heads of another width than hidden_size / num_attention_heads = " +
+                           std::to_string(head_width) + " are not supported");
+  }
+  if (head_width % 2 != 0) {
+    refuse("num_attention_heads", "it gives heads of odd width " + std::to_string(head_width));
+  }
+}
+
+std::string flag_text(bool value) { return value ? "true" : "false"; }
+
+}  // namespace
+
+std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
+  const std::string id = c.end_of_text < 0 ? "null" : std::to_string(c.end_of_text);
+  const std::string base = format_real(c.rope_base);
+  std::string text = "{\n";
+  const auto add = [&](const std::string& key, const std::string& value) {
+    text += (text.size() > 2 ? ",\n  \"" : "  \"") + key + "\": " + value;
+  };
+  add("architectures", "[\"LlamaForCausalLM\"]");
+  add("model_type", "\"llama\"");
+  add("vocab_size", std::to_string(c.vocabulary));
+  add("hidden_size", std::to_string(c.width));
+  add("intermediate_size", std::to_string(c.mlp_width));
+  add("num_hidden_layers", std::to_string(c.layers));
+  add("num_attention_heads", std::to_string(c.heads));
+  add("num_key_value_heads", std::to_string(c.kv_heads));
+  add("head_dim", std::to_string(c.width / c.heads));
+  add("hidden_act", "\"silu\"");
+  add("attention_bias", "false");
+  add("mlp_bias", "false");
+  add("max_position_embeddings", std::to_string(c.context));
+  add("rms_norm_eps", format_real(c.norm_epsilon));
+  add("rope_theta", base);
+  add("rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": " + base + "}");
+  add("initializer_range", format_real(c.init_deviation));
+  add("tie_word_embeddings", flag_text(c.tied));
+  add("bos_token_id", id);
+  add("eos_token_id", id);
+  add("use_cache", "true");
+  add("torch_dtype", "\"" + type + "\"");
+  return text + "\n}\n";
+}
+
+LlamaConfig read_llama_config(const std::string& folder) {
+  const Reader reader(folder + "/config.json");
+  require_architecture(reader);
+  refuse_unsupported(reader);
+  LlamaConfig c;
+  c.vocabulary = reader.whole("vocab_size");
+  c.width = reader.whole("hidden_size");
+  c.mlp_width = reader.whole("intermediate_size");
+  c.layers = reader.whole("num_hidden_layers");
+  c.heads = reader.whole("num_attention_heads");
+  c.kv_heads = reader.whole("num_key_value_heads", c.heads);
+  c.context = reader.whole("max_position_embeddings", 2048);
+  c.norm_epsilon = reader.positive("rms_norm_eps", 1e-6);
+  c.rope_base = rotary_base(reader);
+  c.init_deviation = reader.positive("initializer_range", 0.02);
+  c.tied = reader.flag("tie_word_embeddings", false);
+  if (const Json* id = reader.find("eos_token_id")) {
+    if (id->whole) c.end_of_text = static_cast<Index>(*id->whole);
+  }
+  check_heads(reader, c);
+  return c;
+}
+
+}  // namespace lexikos
