@@ -12,6 +12,7 @@
 #include "driver/evaluate.hpp"
 #include "driver/member_files.hpp"
 #include "driver/packing.hpp"
+#include "driver/score_tasks.hpp"
 #include "driver/tables.hpp"
 #include "driver/trainer.hpp"
 #include "utils/stop_signal.hpp"
@@ -136,6 +137,8 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
         bench(settings[i], open_data(settings[i].run, comm), comm, console);
       } else if (job == "bake") {
         bake(settings[i], arguments.restart, comm, console);
+      } else if (job == "evaluate" && !settings[i].run.requests_file.empty()) {
+        results[i] = {true, score_tasks(settings[i], arguments.restart, comm, console)};
       } else if (job == "evaluate") {
         results[i] = {true, evaluate(settings[i], arguments.restart, comm, console)};
       } else {
@@ -144,8 +147,9 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
       }
     }
   });
-  const std::string& job = settings.front().run.job;
-  if (job == "bench" || job == "bake" || (job == "evaluate" && results.size() == 1)) return;
+  const RunSettings& run = settings.front().run;
+  const bool no_losses = run.job == "bench" || run.job == "bake" || !run.requests_file.empty();
+  if ((run.job != "train" && no_losses) || (run.job == "evaluate" && results.size() == 1)) return;
   share_results(results, world, comm.is_root());
   Console console(world.is_root());
   print_summary(plan, results,
