@@ -93,6 +93,7 @@ set(KokkosKernels_DIR "${LEXIKOS_PROBE_KERNELS_DIR}")
 find_package(KokkosKernels CONFIG REQUIRED)
 lexikos_summary("Kokkos Kernels" "${LEXIKOS_PROBE_KERNELS_VERSION}" "${KokkosKernels_DIR}")
 target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkoskernels)
+target_compile_definitions(lexikos_dependencies INTERFACE LEXIKOS_HAVE_KOKKOS_KERNELS)
 
 # As in the probe: only the user's word stays in the cache.
 if(NOT user_kokkos)

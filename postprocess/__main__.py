@@ -64,6 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
                   "Cosines of all pairs of rows of each embedding matrix.",
                   "RUN/cosine.png, for output RUN/cosine_output.png")
     cosine.add_argument("--matrix", choices=("input", "output"), default="input", help="which matrix (default: input)")
+    _add(group, "epsilon", [run, reference, form], "figure and table: epsilon while the model trains", "Epsilon of the "
+         "embedding matrices against training tokens, where the deck set geometry.every.", "RUN/epsilon.png")
     _add_geometry(group, form)
     report = _add(group, "report", [run, reference, tokens], "one HTML page with all of it",
                   "A self-contained HTML page: figures, tables, definitions, run facts, deck.")

@@ -19,6 +19,7 @@ GEOMETRY = [["variant", "rows", "count", "zero_rows", "mean", "deviation", "epsi
             ["variant", "rows", "relative", "relative_sd", "effective_rank", "effective_rank_sd"]]
 TASKS = ["task", "metric", "variant", "seeds", "value", "stderr", "value_sd", "task_difference", "document_half", "pairs",
          "seed_half"]
+EPSILON = ["variant", "matrix", "seeds", "tokens", "epsilon", "epsilon_sd", "epsilon_centred", "relative"]
 CAPACITY_FACTS = ["matrix", "vocabulary", "width", "element", "zero_rows", "padding", "untrained", "outliers"]
 CAPACITY = [["matrix", "row_set", "mean", "deviation", "epsilon", "capacity_class", "relative"],
             ["matrix", "row_set", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted"],

@@ -130,6 +130,24 @@ def cosine(options: argparse.Namespace) -> None:
     print(f"\nwrote {path}")
 
 
+def epsilon(options: argparse.Namespace) -> None:
+    from . import columns, epsilon_curves, epsilon_figure, reader, style, tables, variants
+
+    found = variants.variants_of(reader.read_run(options.run))
+    shown = variants.ordered(found, variants.find_reference(found, options.reference))
+    measured = epsilon_curves.curves_of(shown)
+    rows = epsilon_curves.last(measured)
+    if not rows:
+        raise Failure(FILES, f"{options.run}: no geometry in any history.h5; it is measured where the deck sets geometry.every")
+    if not _printed(options, rows, columns.EPSILON):
+        print(tables.text_table(rows, _blocks([columns.EPSILON], variants.several_seeds(found))[0]))
+        print("\n" + tables.definition_text(columns.EPSILON))
+    path = options.output or options.run / "epsilon.png"
+    style.save(epsilon_figure.draw([variant.name for variant in shown], measured), path)
+    if not (options.csv or options.markdown):
+        print(f"\nwrote {path}")
+
+
 def packing(options: argparse.Namespace) -> None:
     from . import columns, packing_figure, packing_table, reader, style, tables
 

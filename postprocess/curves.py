@@ -11,13 +11,13 @@ from .variants import Variant, pairs
 def common(members: list[Member], column: str = "loss") -> tuple[np.ndarray, np.ndarray]:
     """(tokens [K] at which every member has validated, values [n, K]); members without any validation are left out."""
     begun = [member for member in members if member.validation_column("tokens").size]
-    return _aligned([(member.validation_column("tokens"), member.validation_column(column)) for member in begun])
+    return aligned([(member.validation_column("tokens"), member.validation_column(column)) for member in begun])
 
 
 def training(members: list[Member]) -> tuple[np.ndarray, np.ndarray]:
     """(tokens [N], training loss [n, N]) at the logged steps that all members which have begun share."""
     begun = [member for member in members if member.column("tokens").size]
-    return _aligned([(member.column("tokens"), member.column("train_loss")) for member in begun])
+    return aligned([(member.column("tokens"), member.column("train_loss")) for member in begun])
 
 
 def differences(variant: Variant, reference: Variant | None) -> tuple[np.ndarray, np.ndarray]:
@@ -26,16 +26,16 @@ def differences(variant: Variant, reference: Variant | None) -> tuple[np.ndarray
     Pairs without a common validation are left out.
     """
     found = [difference(member, other) for member, other in pairs(variant, reference)]
-    return _aligned([(tokens, values) for tokens, values in found if tokens.size])
+    return aligned([(tokens, values) for tokens, values in found if tokens.size])
 
 
 def difference(member: Member, other: Member) -> tuple[np.ndarray, np.ndarray]:
     """(tokens [K], loss of member minus loss of other [K]) at the validations that both have made."""
-    tokens, losses = _aligned([(one.validation_column("tokens"), one.validation_column("loss")) for one in (member, other)])
+    tokens, losses = aligned([(one.validation_column("tokens"), one.validation_column("loss")) for one in (member, other)])
     return tokens, losses[0] - losses[1]
 
 
-def _aligned(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def aligned(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """(arguments that all (arguments, values) share, values [n, K] there)."""
     if not curves:
         return np.empty(0), np.empty((0, 0))

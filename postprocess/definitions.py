@@ -80,6 +80,8 @@ GEOMETRY = {
     "mean": ("mu", "mean cosine over all pairs of rows i < j"),
     "deviation": ("sigma", "standard deviation of these cosines"),
     "epsilon": ("epsilon", "mu + 2 sigma"),
+    "epsilon_sd": ("sd of it", "sample standard deviation of epsilon over the seeds; the other columns are means"),
+    "epsilon_centred": ("centred", "epsilon of the rows less their mean row"),
     "relative": ("eps sqrt(D)/2", "epsilon against that of random directions, 2/sqrt(D): 1 is random-like"),
     "relative_sd": ("sd of it", "sample standard deviation of eps sqrt(D)/2 over the seeds; the other columns are means "
                     "over the seeds"),
@@ -164,7 +166,7 @@ ALL = {**PACKING, **TASKS, **CAPACITY, **NAMES, **GEOMETRY, **EFFICIENCY, **FREQ
 # Columns that say something only where there are several seeds.
 OVER_SEEDS = {"seeds", "loss_sd", "pairs", "difference_half", "difference_sd", "change_of_reference_interval",
               "change_of_member_interval", "tokens_per_second_sd", "reached_of", "tokens_needed_sd", "ratio_sd", "each",
-              "relative_sd", "effective_rank_sd", "value_sd", "seed_half"}
+              "relative_sd", "effective_rank_sd", "epsilon_sd", "value_sd", "seed_half"}
 
 _COUNTS = {"step", "tokens", "targets", "compared_at_tokens", "trainable", "fixed", "shared", "input_trainable",
            "count", "zero_rows", "tokens_per_second", "tokens_per_second_sd", "seeds", "pairs", "ids", "reached",

@@ -7,8 +7,7 @@ never disturbed and file systems without flock work.
 evaluation.h5 holds the one validation of a checkpoint, made by the job "evaluate"; it is read as a member whose only
 validation is that one.
 
-tasks.h5 holds what the job "evaluate" made of the requests of evaluation tasks; it is read as a member without any
-validation, and its tasks.
+tasks.h5 (the same job on evaluation tasks) is read as a member without any validation, and its tasks.
 
 capacity.h5 (job "capacity") holds embedding matrices, cell_*.h5 (job "packing") one cell of a packing experiment each; they
 may lie in a run's folder or anywhere else.
@@ -29,8 +28,7 @@ from .failure import FILES, Failure
 
 NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1,
                   "lexikos-capacity": 1, "lexikos-packing": 1, "lexikos-tasks": 1}
-HISTORY, EVALUATION, CAPACITY, CELLS = "history.h5", "evaluation.h5", "capacity.h5", "cell_*.h5"
-TASKS = "tasks.h5"
+HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
 @dataclass
@@ -53,6 +51,7 @@ class Member:
     history: dict[str, Column]
     validation: dict[str, Column]
     frequency: dict[str, Column]
+    geometry: dict[str, Column]
 
     def text(self, name: str) -> str:
         """A string attribute, or "unknown" if it is absent or empty."""
@@ -80,6 +79,10 @@ class Member:
     def frequency_column(self, name: str) -> np.ndarray:
         """Values [B for each validation, in turn] of a frequency column; empty before version 2 of history.h5."""
         return self.frequency[name].values if name in self.frequency else np.empty(0)
+
+    def geometry_column(self, name: str) -> np.ndarray:
+        """Values [matrices for each measurement, in turn] of a geometry column; empty where the deck asked for none."""
+        return self.geometry[name].values if name in self.geometry else np.empty(0)
 
 
 @dataclass
@@ -215,11 +218,8 @@ def read_tasks(folder: Path) -> tuple[Run, dict[str, list[TaskScores]], list[str
         raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"evaluate\" with "
                       "evaluate.requests writes it")
     missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
-    members, found = [], {}
-    for path in folders:
-        members.append(read_member(path, TASKS))
-        found[str(path)] = _task_scores(path / TASKS)
-    return Run(folder, members), found, missing
+    found = {str(path): _task_scores(path / TASKS) for path in folders}
+    return Run(folder, [read_member(path, TASKS) for path in folders]), found, missing
 
 
 def _task_scores(path: Path) -> list[TaskScores]:
@@ -253,7 +253,7 @@ def read_member(folder: Path, name: str = HISTORY) -> Member:
     path = folder / name
     with _open(path, f"lexikos-{path.stem}") as file:
         attributes = {key: _plain(value) for key, value in file.attrs.items()}
-        groups = [_columns(file, group) for group in ("history", "validation", "frequency")]
+        groups = [_columns(file, group) for group in ("history", "validation", "frequency", "geometry")]
     return Member(str(attributes.get("member") or "") or folder.resolve().name, folder, path, attributes, *groups)
 
 

@@ -4,8 +4,9 @@ import math
 import shlex
 from pathlib import Path
 
-from . import (columns, comparison, cosine_figure, cosine_table, deck, definitions, efficiency, frequency, frequency_figure,
-               geometry_sections, history_figure, page, perplexity_figure, task_section)
+from . import (columns, comparison, cosine_figure, cosine_table, deck, definitions, efficiency, epsilon_curves, epsilon_figure,
+               frequency, frequency_figure, geometry_sections, history_figure, page, perplexity_figure,
+               task_section)
 from .page import text
 from .reader import Member, Run
 from .variants import DEFAULT_REFERENCE, Variant, ordered, several_seeds, singles, unpaired
@@ -28,6 +29,7 @@ def build(run: Run, variants: list[Variant], reference: Variant | None, tokens: 
         _validation_section(run, variants, rows, reference), _cost_section(run, variants, rows, reference),
         _unigram_section(rows), _frequency_section(run, variants, reference),
         _efficiency_section(run, variants, reference), _cosine_section(run, variants, tokens),
+        _epsilon_section(run, variants),
         task_section.section(run, reference.name if reference else None,
                              _command("tasks", run, reference, "-o tasks.png")),
         geometry_sections.capacity(run.folder), geometry_sections.packing(run.folder), _facts_section(members),
@@ -197,6 +199,22 @@ def _cosine_section(run: Run, variants: list[Variant], tokens: Path | None) -> s
     if missing:
         parts.append(f"<p>No embedding file yet: {text(', '.join(missing))}.</p>")
     return "\n".join(parts)
+
+
+def _epsilon_section(run: Run, variants: list[Variant]) -> str:
+    """Empty where the deck did not ask for it."""
+    measured = epsilon_curves.curves_of(variants)
+    rows = epsilon_curves.last(measured)
+    if not rows:
+        return ""
+    caption = ("Epsilon of the embedding matrices against training tokens; above the grey band class 1, below it class 2. "
+               "Dashed: mean row removed.")
+    caption += " Means over the seeds, with one sample standard deviation to either side." if several_seeds(variants) else ""
+    keys = definitions.chosen(columns.EPSILON, several_seeds(variants))
+    drawn = epsilon_figure.draw([variant.name for variant in variants], measured)
+    return ("<h2>Epsilon while training</h2>\n" + page.figure(drawn, "Epsilon against training tokens", caption,
+                                                              _command("epsilon", run, None, "-o epsilon.png"))
+            + page.rows_table(rows, keys) + page.definitions(keys))
 
 
 def _facts_section(members: list[Member]) -> str:

@@ -124,7 +124,7 @@ struct FoldOnDevice {
         count > 0 ? -lane.template max<S>(count, [&](Index k) { return -at(k); }) : S(2);
     lane.for_each(count, [&](Index k) {
       const int bin = bin_of(at(k), tile.bin_scale, static_cast<int>(tile.bins) - 1);
-      Kokkos::atomic_increment(&tile.counts(slot, bin));
+      Kokkos::atomic_add(&tile.counts(slot, bin), 1u);
     });
     lane.once([&] {
       if (count > 0) tile.sums(slot, 0) += static_cast<double>(count);

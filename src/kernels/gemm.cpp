@@ -1,10 +1,15 @@
 #include "kernels/gemm.hpp"
 
+#include "kernels/gemm_vendor.hpp"
+#include "utils/error.hpp"
+
+// Defined by the build, which requires the library; only the compile checks of tests/portability/
+// go without it.
+#if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 #include <KokkosBatched_Gemm_Decl.hpp>
 #include <KokkosBatched_Gemm_Team_Impl.hpp>
 #include <KokkosBlas3_gemm.hpp>
-
-#include "utils/error.hpp"
+#endif
 
 #if defined(LEXIKOS_HAVE_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
@@ -21,7 +26,8 @@ inline constexpr bool have_onednn = false;
 
 template <class S>
 GemmLibrary& library_in_use() {
-  static GemmLibrary library = have_onednn && std::is_same_v<S, float>
+  static GemmLibrary library = vendor::available ? GemmLibrary::vendor
+                               : have_onednn && std::is_same_v<S, float>
                                    ? GemmLibrary::onednn
                                    : GemmLibrary::kokkos_kernels;
   return library;
@@ -61,6 +67,7 @@ void onednn_gemm(Op op_a, Op op_b, Extents e, float alpha, const float* a, Index
 }
 #endif
 
+#if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 const char* letter(Op op) { return op == Op::none ? "N" : "T"; }
 
 template <class S>
@@ -92,6 +99,32 @@ void kernels_batched(const ExecSpace& space, Index count, S alpha, MatrixBatch<c
       });
 }
 
+template <class S>
+void kernels_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha,
+                     MatrixBatch<const S> a, MatrixBatch<const S> b, S beta, MatrixBatch<S> c) {
+  using No = KokkosBatched::Trans::NoTranspose;
+  using Yes = KokkosBatched::Trans::Transpose;
+  if (op_a == Op::none && op_b == Op::none) {
+    kernels_batched<S, No, No>(space, count, alpha, a, b, beta, c);
+  } else if (op_a == Op::none) {
+    kernels_batched<S, No, Yes>(space, count, alpha, a, b, beta, c);
+  } else if (op_b == Op::none) {
+    kernels_batched<S, Yes, No>(space, count, alpha, a, b, beta, c);
+  } else {
+    kernels_batched<S, Yes, Yes>(space, count, alpha, a, b, beta, c);
+  }
+}
+#else
+template <class... Arguments>
+void kernels_gemm(const Arguments&...) {
+  fail(Status::resource, "gemm: compiled without Kokkos Kernels; a compile check, not a build");
+}
+template <class... Arguments>
+void kernels_batched(const Arguments&...) {
+  kernels_gemm();
+}
+#endif
+
 }  // namespace
 
 template <class S>
@@ -101,6 +134,7 @@ GemmLibrary gemm_library() {
 
 template <class S>
 std::string gemm_library_name() {
+  if (gemm_library<S>() == GemmLibrary::vendor) return vendor::name();
   if (gemm_library<S>() == GemmLibrary::onednn) {
 #if defined(LEXIKOS_HAVE_ONEDNN)
     const dnnl_version_t* v = dnnl_version();
@@ -113,6 +147,9 @@ std::string gemm_library_name() {
 
 template <class S>
 void use_gemm_library(GemmLibrary library) {
+  if (library == GemmLibrary::vendor && !vendor::available) {
+    fail(Status::resource, "gemm: this build is not for a GPU; use onednn or kokkos_kernels");
+  }
   if (library == GemmLibrary::onednn && !(have_onednn && std::is_same_v<S, float>)) {
     fail(Status::resource,
          "gemm: this build has no oneDNN for that scalar; use kokkos_kernels or install oneDNN");
@@ -127,6 +164,13 @@ void gemm(const ExecSpace& space, Op op_a, Op op_b, S alpha, View2<const S> a, V
       extents_of(op_a, a.extent(0), a.extent(1), op_b, b.extent(0), b.extent(1), c.extent(0),
                  c.extent(1));
   if (e.m == 0 || e.n == 0) return;
+  if (gemm_library<S>() == GemmLibrary::vendor) {
+    vendor::gemm_batched<S>(space, op_a, op_b, e.m, e.n, e.k, 1, alpha,
+                            {a.data(), Index(a.extent(0)), Index(a.extent(1)), 0},
+                            {b.data(), Index(b.extent(0)), Index(b.extent(1)), 0}, beta,
+                            {c.data(), Index(c.extent(0)), Index(c.extent(1)), 0});
+    return;
+  }
 #if defined(LEXIKOS_HAVE_ONEDNN)
   if constexpr (have_onednn && std::is_same_v<S, float>) {
     if (gemm_library<S>() == GemmLibrary::onednn) {
@@ -137,7 +181,7 @@ void gemm(const ExecSpace& space, Op op_a, Op op_b, S alpha, View2<const S> a, V
     }
   }
 #endif
-  kernels_gemm<S>(space, op_a, op_b, alpha, a, b, beta, c);
+  kernels_gemm(space, op_a, op_b, alpha, a, b, beta, c);
 }
 
 template <class S>
@@ -146,6 +190,10 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha
   [[maybe_unused]] const Extents e =
       extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
   if (count == 0) return;
+  if (gemm_library<S>() == GemmLibrary::vendor) {
+    vendor::gemm_batched<S>(space, op_a, op_b, e.m, e.n, e.k, count, alpha, a, b, beta, c);
+    return;
+  }
 #if defined(LEXIKOS_HAVE_ONEDNN)
   if constexpr (have_onednn && std::is_same_v<S, float>) {
     if (gemm_library<S>() == GemmLibrary::onednn) {
@@ -160,17 +208,7 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha
     }
   }
 #endif
-  using No = KokkosBatched::Trans::NoTranspose;
-  using Yes = KokkosBatched::Trans::Transpose;
-  if (op_a == Op::none && op_b == Op::none) {
-    kernels_batched<S, No, No>(space, count, alpha, a, b, beta, c);
-  } else if (op_a == Op::none) {
-    kernels_batched<S, No, Yes>(space, count, alpha, a, b, beta, c);
-  } else if (op_b == Op::none) {
-    kernels_batched<S, Yes, No>(space, count, alpha, a, b, beta, c);
-  } else {
-    kernels_batched<S, Yes, Yes>(space, count, alpha, a, b, beta, c);
-  }
+  kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
 }
 
 #define LEXIKOS_GEMM(S)                                                                        \

@@ -1,5 +1,6 @@
 // The one wrapper around matrix products. Nothing else in the code calls a BLAS.
 // All matrices are row-major and contiguous. Three implementations stand behind it:
+//   vendor          cuBLAS or hipBLAS with the CUDA or HIP backend
 //   onednn          fp32 on a host backend, where the library was found
 //   kokkos_kernels  any scalar on any backend
 // The choice is made once for each scalar and printed at start.
@@ -12,7 +13,7 @@
 namespace lexikos {
 
 enum class Op { none, transpose };
-enum class GemmLibrary { onednn, kokkos_kernels };
+enum class GemmLibrary { vendor, onednn, kokkos_kernels };
 
 /// The library in use for scalar S.
 template <class S>

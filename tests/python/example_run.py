@@ -35,15 +35,17 @@ OFFSETS = (6.0, 5.0, 3.0, 1.0, 0.0)  # nats above the last bin
 
 UNITS = {"step": "1", "tokens": "tokens", "train_loss": "nats per token", "learning_rate": "1", "gradient_norm": "1",
          "seconds": "s", "tokens_per_second": "tokens/s", "loss": "nats per token", "perplexity": "1", "targets": "tokens",
-         "lower": "1", "upper": "1", "ids": "1"}
+         "lower": "1", "upper": "1", "ids": "1", "matrix": "1", "mu": "1", "sigma": "1", "epsilon": "1",
+         "epsilon_centred": "1"}
 
 
 def write_member(folder: Path, member: str, *, losses, width=16, vocabulary=50, steps=40, status="finished", seed=0,
                  speed=5000.0, matrix=None, tokens_file="runs/data/none.h5", interface=None, version=2, bins=None,
-                 evaluated=None, **attributes) -> None:
+                 evaluated=None, geometry=None, **attributes) -> None:
     """history.h5 with validations `losses`, evenly spread over `steps`; embedding.h5 if `matrix` is given.
 
     `bins` [validations, B]: loss per frequency bin, by default such that they give `losses`; version 1 has none.
+    `geometry`: rows (step, matrix 0 or 1, epsilon, epsilon_centred) of /geometry.
     `evaluated`: loss that an evaluation.h5 of the last step holds. `attributes` go to the root of both.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,6 +76,11 @@ def write_member(folder: Path, member: str, *, losses, width=16, vocabulary=50, 
             "targets": np.full(len(losses), sum(TARGETS))})
         if version > 1:
             write_frequency(file, at, bin_losses(losses) if bins is None else bins)
+        if geometry is not None:
+            step_of, side, epsilon, centred = (np.asarray(column) for column in zip(*geometry))
+            write_columns(file, "geometry", {"step": step_of, "tokens": step_of * 4096, "matrix": side,
+                                             "mu": 0.0 * epsilon, "sigma": epsilon / 2.0, "epsilon": epsilon,
+                                             "epsilon_centred": centred})
     if evaluated is not None:
         write_evaluation(folder / "evaluation.h5", values, steps, evaluated)
     if matrix is not None:

@@ -126,6 +126,36 @@ class Fits(unittest.TestCase):
         self.assertEqual({fit.cells: fit.number for fit in packing_fits.fit_all("test", cells)}, {"all": 4, "k > d": 2})
 
 
+class EpsilonWhileTraining(Folder):
+    """Two seeds of one variant, measured at steps 0, 20 and 40; the second seed is one measurement behind."""
+
+    def runs(self):
+        for seed, shift, steps in ((1, 0.0, (0, 20, 40)), (2, 0.04, (0, 20))):
+            rows = [row for step in steps for row in ((step, 0, 0.2 + shift + step / 100.0, 0.1 + shift),
+                                                      (step, 1, 0.5 + shift, 0.4))]
+            self.member(f"untied-seed{seed}", [5.0, 4.0], seed=seed, interface="untied", width=64, geometry=rows)
+        self.member("tied-seed1", [5.0, 4.5], seed=1, interface="tied")
+
+    def test_table_has_the_last_measurement_of_all_seeds(self):
+        self.runs()
+        out = self.succeed("epsilon", self.run_folder)
+        # Step 20: 0.40 and 0.44 of the input matrix; sd 0.04 / sqrt(2); times sqrt(64) / 2.
+        self.assertRegex(out, r"untied +input +2 +81,920 +0\.4200 +0\.0283 +0\.1200 +1\.68")
+        self.assertRegex(out, r"untied +output +2 +81,920 +0\.5200 +0\.0283 +0\.4000 +2\.08")
+        self.assertNotIn("tied     input", out)
+        self.assertTrue((self.run_folder / "epsilon.png").read_bytes().startswith(b"\x89PNG"))
+        self.assertIn("Epsilon while training", self.page())
+
+    def test_runs_without_it(self):
+        self.member("tied", [5.0, 4.5])
+        self.refuse(3, "geometry.every", "epsilon", self.run_folder)
+        self.assertNotIn("Epsilon while training", self.page())
+
+    def page(self) -> str:
+        self.succeed("report", self.run_folder)
+        return (self.run_folder / "report.html").read_text(encoding="utf-8")
+
+
 class Packing(Folder):
     def cells(self):
         for cell in published.packing("optimised") + published.packing("random"):
