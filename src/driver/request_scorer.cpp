@@ -75,12 +75,14 @@ RequestScores score_requests(const ExecSpace& space, const Requests& requests, b
   const std::vector<Bundle> bundles = bundles_of(requests, T, share);
   const std::vector<std::vector<Index>> rows = pack_rows(bundles, T);
   const Share mine = share_of(static_cast<Index>(rows.size()), comm.rank(), comm.size());
-  RowLoader loader(requests, bundles, rows, T, model.shape().vocabulary, most);
-  Found found(most * T);
   Sums sums(requests.requests());
-  for (Index begin = mine.begin; begin < mine.end; begin += most) {
-    add_batch(space, loader.load(begin, std::min(most, mine.end - begin)), model, found, sums);
-  }
+  comm.on_all([&] {
+    RowLoader loader(requests, bundles, rows, T, model.shape().vocabulary, most);
+    Found found(most * T);
+    for (Index begin = mine.begin; begin < mine.end; begin += most) {
+      add_batch(space, loader.load(begin, std::min(most, mine.end - begin)), model, found, sums);
+    }
+  });
   comm.sum(sums.values);
   RequestScores scores = scores_from(requests, sums);
   scores.rows = static_cast<Index>(rows.size());

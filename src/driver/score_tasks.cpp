@@ -10,17 +10,22 @@
 #include "driver/request_scorer.hpp"
 #include "driver/run_attributes.hpp"
 #include "driver/task_metrics.hpp"
+#include "outputs/hdf5_file.hpp"
 #include "outputs/tasks_file.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
 
-/// What run_attributes wants to know of the data: no tokens file is opened.
-RunData data_of(const RunSettings& run, const Requests& requests) {
+/// V of a checkpoint's model.
+Index stored_vocabulary(const std::string& checkpoint) {
+  return Hdf5Reader(checkpoint, "name a checkpoint with -r").info("/parameters/head.weight").shape.at(0);
+}
+
+/// What is known without a tokens file, which a machine that only evaluates need not have.
+RunData data_of(const RunSettings& run, const Requests& requests, const std::string& checkpoint) {
   RunData data;
-  data.vocabulary = requests.vocabulary;
-  if (run.vocabulary_size > 0 || !run.tokens_file.empty()) data.vocabulary = read_vocabulary(run);
+  data.vocabulary = run.vocabulary_size > 0 ? run.vocabulary_size : stored_vocabulary(checkpoint);
   data.tokenizer = requests.tokenizer;
   data.tokenizer_hash = requests.tokenizer_hash;
   data.source = requests.path;
@@ -90,18 +95,18 @@ Attributes attributes_of(const MemberSettings<float>& settings, const RunData& d
 
 Outcome score_tasks(const MemberSettings<float>& settings, const std::string& asked,
                     const Communicator& comm, Console& console) {
+  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
   Requests requests;
   RunData data;
   comm.on_all([&] {
     requests = Requests::read(settings.run.requests_file);
-    data = data_of(settings.run, requests);
+    data = data_of(settings.run, requests, path);
     requests.check_ids(data.vocabulary);
   });
   ModelSizes sizes = settings.sizes(data.vocabulary, comm.size());
   sizes.rank_sequences = sizes.micro_batch;  // one micro-batch at a time
   Model<float> model(settings.model, sizes);
   CheckpointHeader header;
-  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
   comm.on_all([&] {
     model.allocate_for_evaluation();
     header = load_values(path, model.parameters());
@@ -112,10 +117,8 @@ Outcome score_tasks(const MemberSettings<float>& settings, const std::string& as
                ", step " + std::to_string(header.step));
 
   const Clock clock;
-  RequestScores scores;
-  comm.on_all([&] {
-    scores = score_requests(ExecSpace(), requests, settings.run.share_contexts, comm, model);
-  });
+  const RequestScores scores =
+      score_requests(ExecSpace(), requests, settings.run.share_contexts, comm, model);
   const double seconds = clock.seconds();
   const Index T = model.shape().context;
   print(console, requests, scores, T, seconds);

@@ -47,7 +47,10 @@ def _local(text: str, name: str, split: str, data: Path) -> str:
     for key in ("task", "tag", "dataset_path", "dataset_name", "training_split", "validation_split", "test_split",
                 "fewshot_split"):
         text = re.sub(rf"^{key}:.*\n(?:[ ]+-.*\n)*", "", text + "\n", flags=re.MULTILINE)
-    return (f"task: parity_{name}\ndataset_path: json\ndataset_kwargs:\n  data_files:\n    {split}: {data}\n"
+    # The harness leaves a question out of its own examples where they come from what it calls the test split, or from
+    # none that is named.
+    examples = "fewshot_split: test\n" if split == "test" else ""
+    return (f"task: parity_{name}\n{examples}dataset_path: json\ndataset_kwargs:\n  data_files:\n    {split}: {data}\n"
             f"{split}_split: {split}\n" + text)
 
 

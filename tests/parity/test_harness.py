@@ -39,7 +39,8 @@ TOKENIZER, WIKITEXT = os.environ.get("LEXIKOS_TOKENIZER_JSON"), os.environ.get("
 DOCUMENTS = int(os.environ.get("LEXIKOS_PARITY_DOCUMENTS", "200"))  # of each task
 PAGES = 5
 TOLERANCE = 1e-3  # nats, of a request
-HEADS, CONTEXT = 4, 256
+HEADS, CONTEXT = 4, 512
+TIMEOUT = 1200  # seconds
 END = "<|endoftext|>"
 DECK = f"""
 [data]
@@ -54,9 +55,9 @@ context = {CONTEXT}
 mlp_width = 192
 [batch]
 tokens = 2048
-micro_batch = 4
+micro_batch = 2
 [run]
-steps = 120
+steps = 400
 gemm_rate = false
 [optimizer]
 learning_rate = 4e-3
@@ -109,7 +110,10 @@ class Harness(RunTest):
         self.prepare("text", "--out", self.tokens, "--train", text, "--validation-fraction", 0.3, "--tokenizer-model",
                      self.tokenizer)
         self.deck.write_text(DECK.replace("tokens.h5", str(self.tokens)))
-        return self.lexikos(threads=2)
+        out = self.folder / "run"
+        result = run(["-i", self.deck, "-d", out], threads=2, timeout=TIMEOUT)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return out
 
     def ours(self, shots: int):
         """(values of tasks.h5, console)."""
@@ -122,7 +126,7 @@ class Harness(RunTest):
                 tasks += ["--task", f"{name}={path}"]
         self.prepare("tasks", "--out", requests, "--tokens", self.tokens, "--shots", shots, *tasks)
         result = run(["-i", self.deck, "-d", self.trained, "job=evaluate", f"evaluate.requests={requests}"], threads=2,
-                     timeout=600)
+                     timeout=TIMEOUT)
         self.assertEqual(result.returncode, 0, result.stderr)
         with h5py.File(self.trained / "tasks.h5") as file:
             values = {name: file[name][()] for name in ("documents/task", "documents/first_request", "tasks/name",
@@ -134,7 +138,7 @@ class Harness(RunTest):
         if not folder.exists():
             with h5py.File(self.tokens) as file:
                 vocabulary = int(file.attrs["vocabulary_size"])
-            llama_folder.write(folder, self.trained / "checkpoint_00000120.h5", heads=HEADS, context=CONTEXT,
+            llama_folder.write(folder, self.trained / "checkpoint_00000400.h5", heads=HEADS, context=CONTEXT,
                                vocabulary=vocabulary, tokenizer_json=self.tokenizer, end_of_text=END)
         return folder
 
