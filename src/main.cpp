@@ -6,13 +6,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 
 #include "deck/arguments.hpp"
 #include "deck/deck.hpp"
 #include "driver/configuration.hpp"
 #include "driver/driver.hpp"
+#include "driver/placement.hpp"
 #include "parallel/communicator.hpp"
+#include "parallel/job.hpp"
 #include "utils/stop_signal.hpp"
 
 namespace {
@@ -39,8 +40,7 @@ void run(int argc, char** argv, const Communicator& world) {
     print_asked(arguments, world);
     return;
   }
-  const std::string warning = affinity_warning();
-  if (world.is_root() && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
+  report_placement(world, !arguments.dry_run);
   const Deck deck = Deck::from_file(arguments.deck, arguments.overrides);
   drive(deck, arguments, world);
 }
@@ -54,13 +54,7 @@ int main(int argc, char** argv) {
   int status = 0;
   {
     const Communicator world(MPI_COMM_WORLD);
-    try {
-      world.on_all([&] { run(argc, argv, world); });
-    } catch (const Error& error) {
-      // Every rank has the same error: on_all saw to it.
-      if (world.is_root()) std::fprintf(stderr, "lexikos: error: %s\n", error.what());
-      status = static_cast<int>(error.status());
-    }
+    status = run_job(world, [&] { run(argc, argv, world); });
   }
   MPI_Finalize();
   return status;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Slurm. Set the lines below, then, from the top of the tree:
+# Slurm, many nodes. Set the lines below, then, from the top of the tree:
 #   sbatch inputs/batch/slurm.sh DECK [table.key=value ...]
 # The job submits its successor until all steps are done. What a command line
 # gives to sbatch is not passed on to it: write it here.
@@ -28,6 +28,7 @@ export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1}
 left=$(squeue --noheader --jobs "$SLURM_JOB_ID" --format %L)
 status=0
 run_part "$(seconds_of "$left")" \
-  srun --cpus-per-task="$OMP_NUM_THREADS" --cpu-bind=cores -- "$@" || status=$?
+  srun --cpus-per-task="$OMP_NUM_THREADS" --cpu-bind=cores --kill-on-bad-exit=1 \
+  -- "$@" || status=$?
 ((status == 75)) || exit "$status"
 sbatch inputs/batch/slurm.sh "$@"

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
-#include "data/sample_order.hpp"
-#include "data/token_source.hpp"
+#include "data/host_batch.hpp"
+#include "data/read_ahead.hpp"
+#include "data/samples.hpp"
+#include "data/share.hpp"
 #include "kernels/spans.hpp"
 #include "kokkos_types.hpp"
 
@@ -36,63 +38,53 @@ struct StepBatch {
   Index targets_global = 0;       ///< over all ranks: what the summed loss is divided by
 };
 
-/// A half-open range.
-struct Share {
-  Index begin = 0;
-  Index end = 0;
-  [[nodiscard]] Index size() const { return end - begin; }
+struct BatchOptions {
+  bool read_ahead = true;  ///< the next step's batch is put together in the background
+  /// MicroBatch::spans keep attention inside documents, which the sources must know.
+  bool document_mask = false;
 };
-
-/// The part of [0, count) that belongs to `rank`: contiguous, in rank order, sizes that differ by
-/// at most one (the first count % rank_count ranks have one more).
-Share share_of(Index count, int rank, int rank_count);
-
-/// What an evaluation reads: `count` of the `total` windows of a source, in order and evenly spread
-/// over it, so that a part of a file stands for all of its documents.
-struct WindowSelection {
-  Index count = 0;
-  Index total = 0;
-  /// The window that is number i of the selection, i < count.
-  [[nodiscard]] Index window(Index i) const { return i * total / count; }
-};
-
-/// Windows of `source` that together hold at most `tokens` targets (at least one window);
-/// tokens <= 0 stands for all. Errors: as window_count.
-WindowSelection select_windows(const TokenSource& source, Index T, Index tokens);
-
-/// How often each id is a target in the selected windows [V]. Errors (Status::file): an id that is
-/// not below the vocabulary size.
-std::vector<std::uint64_t> count_targets(const TokenSource& source, Index T,
-                                         const WindowSelection& windows);
 
 /// Builds the batches of one rank. One host buffer, one device buffer, one transfer a step; nothing
-/// is allocated after construction. `source` must outlive the loader.
+/// is allocated after construction. The sources must outlive the loader.
+///
+/// While the device computes on a step, a thread of the loader's own reads and sorts the next one into
+/// the host buffer (ReadAhead), unless the options or the sources forbid it: those that go through
+/// HDF5 are read when they are asked for.
 class BatchLoader {
  public:
   /// Training: step k has the samples number k S .. k S + S - 1 (S = sequences_global) of
-  /// SampleOrder over all windows, epoch after epoch; this rank takes its share of them, which may
-  /// be none. Errors: T, sequences_global or micro_batch_sequences < 1 (Status::deck); fewer tokens
-  /// than one window (Status::file); more than 2^31 positions on one rank (Status::resource).
+  /// Samples, epoch after epoch; this rank takes its share of them, which may be none. Errors: T,
+  /// sequences_global or micro_batch_sequences < 1 (Status::deck); fewer tokens than one window
+  /// (Status::file); more than 2^31 positions on one rank (Status::resource); a bad mixture;
+  /// document_mask with a source that does not know its documents (Status::deck).
+  BatchLoader(const std::vector<WeightedSource>& sources, Index T, Index sequences_global, int rank,
+              int rank_count, Index micro_batch_sequences, std::uint64_t seed,
+              const BatchOptions& options = {});
+  /// The same of one source.
   BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, std::uint64_t seed);
+              Index micro_batch_sequences, std::uint64_t seed, const BatchOptions& options = {});
 
   /// Evaluation: the selected windows in order, S a step; the last step may have fewer.
   BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, WindowSelection windows);
+              Index micro_batch_sequences, WindowSelection windows,
+              const BatchOptions& options = {});
 
   /// The batch of a step >= 0, on the device when this returns; valid until the next call. Waits
   /// for kernels that still read the last one. Errors (Status::file): an id that is not below the
-  /// vocabulary size; an evaluation step past steps().
+  /// vocabulary size; an evaluation step past steps(). What went wrong while this step was read
+  /// ahead is thrown here.
   const StepBatch& load(Index step);
 
-  /// Windows of an epoch, or of the evaluation.
-  [[nodiscard]] Index sample_count() const { return sample_count_; }
+  /// Windows of an epoch (over all sources), or of the evaluation.
+  [[nodiscard]] Index sample_count() const { return host_->samples().count(); }
   /// Steps of the evaluation; training has no last step, and -1 is returned.
   [[nodiscard]] Index steps() const;
   /// The samples of a step that this rank reads, numbered over all ranks since the start.
   [[nodiscard]] Share samples(Index step) const;
   /// The window that sample number `global` is.
-  [[nodiscard]] Index window(Index global) const;
+  [[nodiscard]] Sample sample(Index global) const { return host_->samples().sample(global); }
+  /// Whether batches are read ahead.
+  [[nodiscard]] bool reads_ahead() const { return ahead_ != nullptr; }
 
   /// Device memory, bytes.
   [[nodiscard]] Index bytes() const;
@@ -100,41 +92,20 @@ class BatchLoader {
   [[nodiscard]] Index host_bytes() const;
 
  private:
-  // Where a micro-batch lies in the buffers, in words of 4 bytes, for its largest size.
-  struct Places {
-    Index ids, targets, slot, touched, bucket_begin, bucket_position;
-  };
+  BatchLoader(Samples samples, Index T, Index sequences_global, int rank, int rank_count,
+              Index micro_batch_sequences, const BatchOptions& options);
 
-  BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, std::uint64_t seed, std::optional<WindowSelection> windows);
-
-  void lay_out();
   [[nodiscard]] Share global_samples(Index step) const;
-  void read_windows(Share samples);
-  void find_distinct();
-  void fill_buckets(MicroBatch& micro, const Places& places);
+  void point_to_device();
 
-  const TokenSource& source_;
-  Index T_;
   Index sequences_global_;
   int rank_;
   int rank_count_;
-  Index micro_sequences_;
-  std::optional<WindowSelection> windows_;  // set for an evaluation
-  Index sample_count_;
-  SampleOrder order_;
-
-  std::vector<Places> places_;  // one a micro-batch; the distinct tokens come first, at 0
-  HostBuffer<std::uint32_t> staging_;
+  BatchLayout layout_;
+  std::unique_ptr<HostBatch> host_;  // stays in its place when the loader is moved
   Buffer<std::uint32_t> device_;
-
-  // Work space on the host.
-  std::vector<TokenId> window_;         // [T + 1]
-  std::vector<std::uint64_t> present_;  // [V] bits: ids of this step
-  std::vector<std::int32_t> row_of_;    // [V] id -> row in distinct, valid where present
-  std::vector<std::int32_t> cursor_;    // [U] of a micro-batch: counts, then the next free place
-
   StepBatch batch_;
+  std::unique_ptr<ReadAhead> ahead_;  // last, so that its thread ends before the rest goes
 };
 
 }  // namespace lexikos

@@ -21,6 +21,7 @@ class SyntheticTokens : public TokenSource {
   [[nodiscard]] Index vocabulary_size() const override { return vocabulary_size_; }
   void read(Index begin, Index count, TokenId* out) const override;
   [[nodiscard]] std::string name() const override { return "synthetic tokens"; }
+  [[nodiscard]] std::string format() const override { return "a formula"; }
 
  private:
   Index vocabulary_size_;

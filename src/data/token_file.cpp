@@ -1,14 +1,11 @@
 #include "data/token_file.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
 #include <numeric>
 
+#include "data/mapped_ids.hpp"
+#include "data/token_scan.hpp"
 #include "outputs/hdf5_file.hpp"
 #include "utils/error.hpp"
 
@@ -18,7 +15,6 @@ namespace {
 
 constexpr const char* advice =
     "prepare it with inputs/prepare/prepare.py or correct its path in the deck";
-constexpr Index scan_block = Index{1} << 16;  // ids read at a time by whole-file passes
 
 /// Where the ids of a split lie.
 class IdStore {
@@ -28,30 +24,18 @@ class IdStore {
   [[nodiscard]] virtual bool mapped() const = 0;
 };
 
-/// The file's own bytes, mapped read-only. Word is the type of an id on disk.
-template <class Word>
-class MappedIds : public IdStore {
+/// The file's own bytes, mapped read-only.
+class StoredIds : public IdStore {
  public:
-  MappedIds(void* base, std::size_t bytes, const unsigned char* ids)
-      : base_(base), bytes_(bytes), ids_(ids) {}
-  ~MappedIds() override { munmap(base_, bytes_); }
-  MappedIds(const MappedIds&) = delete;
-  MappedIds& operator=(const MappedIds&) = delete;
+  explicit StoredIds(MappedIds ids) : ids_(std::move(ids)) {}
 
   void read(Index begin, Index count, TokenId* out) const override {
-    const unsigned char* from = ids_ + static_cast<std::size_t>(begin) * sizeof(Word);
-    for (Index i = 0; i < count; ++i) {
-      Word word;  // the dataset may begin at any byte
-      std::memcpy(&word, from + static_cast<std::size_t>(i) * sizeof(Word), sizeof(Word));
-      out[i] = word;
-    }
+    ids_.read(begin, count, out);
   }
   [[nodiscard]] bool mapped() const override { return true; }
 
  private:
-  void* base_;
-  std::size_t bytes_;
-  const unsigned char* ids_;
+  MappedIds ids_;
 };
 
 /// Chunked, compressed or byte-swapped ids: HDF5 reads and converts them.
@@ -70,21 +54,16 @@ class LibraryIds : public IdStore {
   std::string dataset_;
 };
 
-// nullptr where the system refuses to map.
+// nullptr where the system refuses to map: HDF5 reads the ids then.
 std::unique_ptr<IdStore> map_ids(const std::string& path, const DatasetInfo& info) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return nullptr;
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto offset = static_cast<std::size_t>(info.file_offset);
-  const std::size_t lead = offset % page;  // a mapping begins at a page
-  const std::size_t bytes = static_cast<std::size_t>(info.size() * info.element_bytes) + lead;
-  void* base =
-      mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, static_cast<off_t>(offset - lead));
-  close(descriptor);
-  if (base == MAP_FAILED) return nullptr;
-  const unsigned char* ids = static_cast<const unsigned char*>(base) + lead;
-  if (info.element_bytes == 2) return std::make_unique<MappedIds<std::uint16_t>>(base, bytes, ids);
-  return std::make_unique<MappedIds<std::uint32_t>>(base, bytes, ids);
+  std::shared_ptr<const MappedFile> file;
+  try {
+    file = std::make_shared<const MappedFile>(path);
+  } catch (const Error&) {
+    return nullptr;
+  }
+  const IdType type = info.element_bytes == 2 ? IdType::uint16 : IdType::uint32;
+  return std::make_unique<StoredIds>(MappedIds(file, info.file_offset, type, info.size()));
 }
 
 template <class Value>
@@ -98,27 +77,6 @@ Value attribute_or(const Hdf5Reader& file, const std::string& object, const std:
   }
 }
 
-// Calls visit(begin, count, ids) over [begin, end) in blocks.
-template <class Visit>
-void for_blocks(const TokenSource& source, Index begin, Index end, const Visit& visit) {
-  std::vector<TokenId> ids(
-      static_cast<std::size_t>(std::min(scan_block, std::max(end - begin, Index{0}))));
-  for (Index at = begin; at < end; at += scan_block) {
-    const Index count = std::min(scan_block, end - at);
-    source.read(at, count, ids.data());
-    visit(at, count, ids.data());
-  }
-}
-
-void check_block(const TokenSource& source, Index begin, Index count, const TokenId* ids) {
-  TokenId largest = 0;
-  for (Index i = 0; i < count; ++i) largest = std::max(largest, ids[i]);
-  if (static_cast<Index>(largest) < source.vocabulary_size()) return;
-  Index i = 0;
-  while (static_cast<Index>(ids[i]) < source.vocabulary_size()) ++i;
-  fail_token_id(source, begin + i, ids[i]);
-}
-
 }  // namespace
 
 struct TokenFile::State {
@@ -126,7 +84,7 @@ struct TokenFile::State {
   std::string dataset;
   Index size = 0;
   Index vocabulary_size = 0;
-  TokenFileInfo info;
+  TextInfo info;
   std::unique_ptr<IdStore> ids;
 };
 
@@ -180,7 +138,11 @@ TokenFile& TokenFile::operator=(TokenFile&&) noexcept = default;
 Index TokenFile::size() const { return state_->size; }
 Index TokenFile::vocabulary_size() const { return state_->vocabulary_size; }
 std::string TokenFile::name() const { return state_->path + ":" + state_->dataset; }
-const TokenFileInfo& TokenFile::info() const { return state_->info; }
+std::string TokenFile::format() const {
+  return mapped() ? "tokens.h5, mapped" : "tokens.h5, through HDF5";
+}
+std::vector<std::string> TokenFile::files() const { return {state_->path}; }
+TextInfo TokenFile::text_info() const { return state_->info; }
 bool TokenFile::mapped() const { return state_->ids->mapped(); }
 
 void TokenFile::read(Index begin, Index count, TokenId* out) const {
@@ -188,20 +150,27 @@ void TokenFile::read(Index begin, Index count, TokenId* out) const {
   state_->ids->read(begin, count, out);
 }
 
-void TokenFile::check_ids(Index begin, Index end) const {
-  if (end < 0) end = size();
-  for_blocks(*this, begin, end, [&](Index at, Index count, const TokenId* ids) {
-    check_block(*this, at, count, ids);
-  });
+void TokenFile::set_end_of_text(Index id) {
+  if (state_->info.end_of_text < 0) state_->info.end_of_text = id;
 }
 
 std::vector<std::uint64_t> TokenFile::train_counts() const {
   const State& s = *state_;
+  std::vector<std::uint64_t> counts = counts_of_train();
+  if (!counts.empty()) return counts;
+  if (s.dataset != "/train") return TokenFile(s.path, "train").train_counts();
+  return count_tokens(*this);
+}
+
+std::vector<std::uint64_t> TokenFile::stated_counts() const {
+  if (state_->dataset != "/train") return {};
+  return counts_of_train();
+}
+
+std::vector<std::uint64_t> TokenFile::counts_of_train() const {
+  const State& s = *state_;
   const Hdf5Reader file(s.path, advice);
-  if (!file.has("/train_counts")) {
-    if (s.dataset != "/train") return TokenFile(s.path, "train").train_counts();
-    return count_tokens(*this);
-  }
+  if (!file.has("/train_counts")) return {};
   const std::string start = "cannot use /train_counts of '" + s.path + "': ";
   const DatasetInfo stored = file.info("/train_counts");
   if (stored.size() != s.vocabulary_size) {
@@ -216,15 +185,6 @@ std::vector<std::uint64_t> TokenFile::train_counts() const {
     fail(Status::file, start + "its sum is " + std::to_string(sum) + " and /train has " +
                            std::to_string(train_size) + " tokens; prepare the file again");
   }
-  return counts;
-}
-
-std::vector<std::uint64_t> count_tokens(const TokenSource& source) {
-  std::vector<std::uint64_t> counts(static_cast<std::size_t>(source.vocabulary_size()), 0);
-  for_blocks(source, 0, source.size(), [&](Index at, Index count, const TokenId* ids) {
-    check_block(source, at, count, ids);
-    for (Index i = 0; i < count; ++i) ++counts[ids[i]];
-  });
   return counts;
 }
 

@@ -13,18 +13,6 @@ namespace lexikos {
 /// Newest format version of tokens.h5 that is read.
 inline constexpr std::int64_t token_format_version = 1;
 
-/// What a tokens.h5 says about one split. Absent attributes: "" and -1.
-struct TokenFileInfo {
-  std::string tokenizer;
-  std::string tokenizer_hash;
-  Index end_of_text = -1;   ///< id between documents
-  Index source_bytes = -1;  ///< of the text that became this split (UTF-8)
-  Index source_words = -1;  ///< blank-separated, of the same text
-  Index documents = -1;
-  std::string source;
-  std::string description;
-};
-
 /// One split of a tokens.h5. The ids are mapped into memory, so a file of any size costs nothing to
 /// open; where they cannot be (chunked, compressed or byte-swapped data, or a file system that
 /// refuses) they are read through HDF5 instead.
@@ -42,14 +30,18 @@ class TokenFile : public TokenSource {
   [[nodiscard]] Index vocabulary_size() const override;
   void read(Index begin, Index count, TokenId* out) const override;
   [[nodiscard]] std::string name() const override;
-
-  [[nodiscard]] const TokenFileInfo& info() const;
+  [[nodiscard]] std::string format() const override;
+  [[nodiscard]] std::vector<std::string> files() const override;
+  /// The attributes of the file; those that are absent are unknown.
+  [[nodiscard]] TextInfo text_info() const override;
+  /// /train_counts where the object is the train split; empty where the file has none. Errors:
+  /// counts that do not fit the vocabulary or the split.
+  [[nodiscard]] std::vector<std::uint64_t> stated_counts() const override;
+  [[nodiscard]] bool reads_on_any_thread() const override { return mapped(); }
   /// True where ids come from mapped memory, false where through HDF5.
   [[nodiscard]] bool mapped() const;
-
-  /// Reads the ids [begin, end) once; end < 0 stands for size(). Each rank may check its share.
-  /// An id >= vocabulary_size() is an Error(Status::file) with file, dataset and offset.
-  void check_ids(Index begin = 0, Index end = -1) const;
+  /// Takes `id` for the end of text where the file does not say.
+  void set_end_of_text(Index id);
 
   /// How often each id occurs in "train" [V]: /train_counts, or counted where that is absent (for
   /// this the object must be the train split). Errors: counts that do not fit the vocabulary or the
@@ -58,10 +50,8 @@ class TokenFile : public TokenSource {
 
  private:
   struct State;
+  [[nodiscard]] std::vector<std::uint64_t> counts_of_train() const;
   std::unique_ptr<State> state_;
 };
-
-/// How often each id occurs in a source [V].
-std::vector<std::uint64_t> count_tokens(const TokenSource& source);
 
 }  // namespace lexikos

@@ -1,18 +1,25 @@
 #include "data/token_source.hpp"
 
+#include <limits>
+
 #include "utils/error.hpp"
 
 namespace lexikos {
 
-Index window_count(const TokenSource& source, Index T) {
-  if (T < 1) fail(Status::deck, "the context must be at least 1 token; it is " + std::to_string(T));
-  const Index count = (source.size() - 1) / T;
-  if (source.size() < 1 || count < 1) {
-    fail(Status::file, "'" + source.name() + "' has " + std::to_string(source.size()) +
-                           " tokens and one window of context " + std::to_string(T) + " needs " +
-                           std::to_string(T + 1) + "; prepare more text or shorten the context");
+std::string TokenSource::place(Index token) const {
+  return "offset " + std::to_string(token) + " of '" + name() + "'";
+}
+
+void TokenSource::document_starts(Index /*begin*/, Index count, const TokenId* ids,
+                                  std::vector<Index>& starts) const {
+  starts_after(text_info().end_of_text, ids, count, starts);
+}
+
+void starts_after(Index end_of_text, const TokenId* ids, Index count, std::vector<Index>& starts) {
+  if (end_of_text < 0) return;
+  for (Index t = 1; t < count; ++t) {
+    if (static_cast<Index>(ids[t - 1]) == end_of_text) starts.push_back(t);
   }
-  return count;
 }
 
 void check_token_range(const TokenSource& source, Index begin, Index count) {
@@ -24,9 +31,12 @@ void check_token_range(const TokenSource& source, Index begin, Index count) {
 }
 
 void fail_token_id(const TokenSource& source, Index offset, TokenId id) {
-  fail(Status::file, "token id " + std::to_string(id) + " at offset " + std::to_string(offset) +
-                         " of '" + source.name() + "' is not below the vocabulary size " +
-                         std::to_string(source.vocabulary_size()) + "; prepare the file again");
+  // Readers of signed and 64-bit ids give the largest TokenId for what does not fit it.
+  const bool outside = id == std::numeric_limits<TokenId>::max();
+  fail(Status::file, "token id " + (outside ? "below 0 or past 2^32 - 2" : std::to_string(id)) +
+                         " at " + source.place(offset) + " is not below the vocabulary size " +
+                         std::to_string(source.vocabulary_size()) +
+                         "; prepare the file again, or correct data.vocabulary_size");
 }
 
 }  // namespace lexikos

@@ -78,6 +78,10 @@ class DeckTable {
   std::vector<std::string> texts(const Key& key, Required,
                                  const std::vector<std::string>& choices = {}) const;
 
+  /// A list of texts, of which one alone may stand without brackets.
+  std::vector<std::string> text_or_texts(const Key& key,
+                                         const std::vector<std::string>& fallback) const;
+
   /// True if the deck gives this key; does not count as reading it.
   [[nodiscard]] bool has(const std::string& key) const;
 

@@ -13,6 +13,7 @@ namespace lexikos {
 struct DeckTable::Rule {
   Range range = {};
   std::vector<std::string> choices = {};
+  bool lone = false;  // one element of a list may stand without brackets
 
   [[nodiscard]] std::string text() const {
     return choices.empty() ? range.text() : "one of " + join(choices, ", ");
@@ -174,8 +175,13 @@ T converted(const Node& node, const std::string& name, const Rule& rule) {
   T value{};
   if constexpr (is_list<T>) {
     using E = typename Element<T>::type;
+    E alone{};
+    if (rule.lone && Form<E>::convert(node, alone)) return {alone};
     if (node.kind != Kind::array) {
-      fail_type(node, name, std::string("an array of ") + Form<E>::type + "s", "");
+      fail_type(node, name,
+                std::string(rule.lone ? Form<E>::expected : "") + (rule.lone ? " or " : "") +
+                    "an array of " + Form<E>::type + "s",
+                "");
     }
     for (std::size_t i = 0; i < node.children.size(); ++i) {
       const std::string element = name + "[" + std::to_string(i) + "]";
@@ -222,7 +228,8 @@ T DeckTable::read(const Key& key, const std::optional<T>& fallback, const Rule& 
   } else {
     value = stand_in<T>(rule);
   }
-  KeyDoc doc = {name_, key.name, type_name<T>(), "required", rule.text(), key.unit, key.doc};
+  const std::string type = (rule.lone ? "text or " : "") + type_name<T>();
+  KeyDoc doc = {name_, key.name, type, "required", rule.text(), key.unit, key.doc};
   if (fallback)
     doc.default_text = key.default_note.empty() ? toml_value(*fallback) : key.default_note;
   deck_->listing_.add({doc, toml_value(value), node != nullptr, !idle_});
@@ -314,6 +321,11 @@ std::vector<std::string> DeckTable::texts(const Key& key, const std::vector<std:
 std::vector<std::string> DeckTable::texts(const Key& key, Required,
                                           const std::vector<std::string>& choices) const {
   return read<std::vector<std::string>>(key, std::nullopt, {{}, choices});
+}
+
+std::vector<std::string> DeckTable::text_or_texts(const Key& key,
+                                                  const std::vector<std::string>& fallback) const {
+  return read<std::vector<std::string>>(key, fallback, {{}, {}, true});
 }
 
 bool DeckTable::has(const std::string& key) const { return deck_->has(dotted_name(name_, key)); }

@@ -14,9 +14,9 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::string percent(double share) {
+std::string percent(double share, int digits = 1) {
   char text[16];
-  std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
+  std::snprintf(text, sizeof text, "%.*f %%", digits, 100.0 * share);
   return text;
 }
 
@@ -30,7 +30,7 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
   console.line("GEMM rate    " + format_si(trainer.gemm_rate().square, "FLOP/s") +
                " square, " + format_si(trainer.gemm_rate().step, "FLOP/s") +
                " on the step's shapes (" + gemm_library_name<float>() + ")");
-  std::vector<double> seconds, shares;
+  std::vector<double> seconds, shares, data_shares;
   double in_interface = 0;
   trainer.time_interface(&in_interface);
   for (Index number = 1; number <= timed.run.steps; ++number) {
@@ -39,6 +39,7 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
     if (number > 1 || timed.run.steps == 1) {
       seconds.push_back(r.seconds);
       shares.push_back(in_interface / r.seconds);
+      data_shares.push_back(r.data_seconds / r.seconds);
     }
     console.progress(number, timed.run.steps, r.seconds * static_cast<double>(number));
   }
@@ -51,6 +52,9 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
                device_text());
   console.line("interface    " + percent(median(shares)) + " of a step: " +
                timed.model.interface + ", forward and backward, look-up and scatter aside");
+  console.line("data         " + percent(median(data_shares), 3) +
+               " of a step: waiting for its batch" +
+               (timed.run.data.read_ahead ? "" : ", which is not read ahead"));
   console.line("work         " + format_si(work, "FLOP") + " a step, " +
                format_si(work / step, "FLOP/s"));
   console.line("share        " + percent(work / step / trainer.gemm_rate_of_all()) +

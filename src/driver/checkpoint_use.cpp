@@ -1,5 +1,6 @@
 #include "driver/checkpoint_use.hpp"
 
+#include "data/fingerprint.hpp"
 #include "deck/deck.hpp"
 #include "utils/error.hpp"
 
@@ -74,6 +75,23 @@ void check_checkpoint(const CheckpointHeader& header, const std::string& path,
                            data.tokenizer_hash.substr(0, 12) +
                            "); its ids mean other pieces of text");
   }
+}
+
+void check_token_files(const CheckpointHeader& header, const std::string& path, const RunData& data,
+                       bool allow_changed, Console& console) {
+  if (data.fingerprint.empty()) return;  // a formula
+  const std::string then = stored_text(header.other, fingerprint_attribute);
+  if (then.empty()) {
+    console.line("'" + path + "' does not tell which token files it was trained on; not compared");
+    return;
+  }
+  const std::string difference = fingerprint_difference(then, data.fingerprint);
+  if (difference.empty()) return;
+  if (!allow_changed) {
+    fail(Status::file, "'" + path + "' was trained on other token files: " + difference +
+                           "; give it those, or allow it with data.allow_changed = true");
+  }
+  console.line("data.allow_changed: " + difference + "; going on");
 }
 
 }  // namespace lexikos

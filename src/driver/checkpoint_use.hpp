@@ -10,6 +10,9 @@
 
 namespace lexikos {
 
+/// Root attribute of a checkpoint: RunData::fingerprint.
+inline constexpr const char* fingerprint_attribute = "data_fingerprint";
+
 /// The newest checkpoint of a folder that can be read, "" where there is none; says on the console
 /// which broken ones it passed over. Collective.
 std::string newest_checkpoint(const std::string& folder, const Communicator& comm,
@@ -25,5 +28,11 @@ std::string trained_checkpoint(const std::string& asked, const std::string& fold
 /// [embedding] or [transformer] that differs. Or with tokens of another tokenizer: Error(file).
 void check_checkpoint(const CheckpointHeader& header, const std::string& path,
                       const std::string& resolved_deck, const RunData& data);
+
+/// To go on training: throws Error(file), naming the first file that differs, where the token files
+/// are not those that the checkpoint was trained on, unless `allow_changed`. Says on the console what
+/// was allowed, or that an old checkpoint does not tell.
+void check_token_files(const CheckpointHeader& header, const std::string& path, const RunData& data,
+                       bool allow_changed, Console& console);
 
 }  // namespace lexikos

@@ -1,7 +1,6 @@
 #include "driver/configuration.hpp"
 
 #include <hdf5.h>
-#include <sched.h>
 
 #include <Kokkos_Core.hpp>
 #include <vector>
@@ -67,17 +66,6 @@ std::string configuration_text(const Communicator& world) {
                                         : "host pointers; gradients are staged");
   add("HDF5", hdf5_version());
   return text;
-}
-
-std::string affinity_warning() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return "";
-  const int cores = CPU_COUNT(&mask), threads = host_threads();
-  if (cores >= threads) return "";
-  return "warning: " + std::to_string(threads) + " threads share " + std::to_string(cores) +
-         (cores == 1 ? " core" : " cores") +
-         "; start with `mpirun --bind-to none` or fewer OMP_NUM_THREADS";
 }
 
 }  // namespace lexikos

@@ -19,8 +19,4 @@ int host_threads();
 /// Versions, backends, devices, BLAS and MPI, a line each; collective.
 std::string configuration_text(const Communicator& world);
 
-/// A warning where this rank may use fewer cores than it has threads (mpirun binds ranks to cores
-/// unless told otherwise); empty where all is well.
-std::string affinity_warning();
-
 }  // namespace lexikos

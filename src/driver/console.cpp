@@ -32,10 +32,10 @@ void Console::line(const std::string& text) {
 void Console::step(const StepLine& s) {
   char text[160];
   std::snprintf(text, sizeof text,
-                "step=%lld/%lld tokens=%lld loss=%.4f lr=%.1e norm=%.2f tok/s=%.0f",
+                "step=%lld/%lld tokens=%lld loss=%.4f lr=%.1e norm=%.2f tok/s=%.0f data=%.1e",
                 static_cast<long long>(s.step), static_cast<long long>(s.steps),
                 static_cast<long long>(s.tokens), s.loss, s.learning_rate, s.gradient_norm,
-                s.tokens_per_second);
+                s.tokens_per_second, s.data_seconds);
   std::string whole = text;
   if (std::isfinite(s.gemm_share)) {
     std::snprintf(text, sizeof text, " gemm=%.0f%%", 100.0 * s.gemm_share);

@@ -23,6 +23,7 @@ class Clock {
 struct StepLine {
   Index step = 0, steps = 0, tokens = 0;
   double loss = 0, learning_rate = 0, gradient_norm = 0, tokens_per_second = 0;
+  double data_seconds = 0;  // that the step waited for its batch
   double gemm_share = 0;  // of the measured GEMM rate; NaN where it was not measured
 };
 

@@ -33,7 +33,8 @@ MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& 
   const ModelSizes sizes = settings.sizes(vocabulary, world.size());
   const Model<float> model(settings.model, sizes);
   const Index positions = sizes.rank_sequences * model.shape().context;
-  const Index batch_bytes = 4 * (4 * positions + 3 * model.distinct_max());
+  const Index arrays = settings.run.data.document_mask ? 7 : 4;  // of a position
+  const Index batch_bytes = 4 * (arrays * positions + 3 * model.distinct_max());
   console.line("# resolved deck" +
                (settings.member.empty() ? "" : " of member " + settings.member));
   console.line(settings.resolved_deck);
@@ -69,8 +70,16 @@ Outcome train_member(const MemberSettings<float>& settings, const Arguments& arg
   if (!settings.member.empty()) console.line("member " + settings.member);
   const std::string checkpoint = checkpoint_for(arguments, settings, comm, console);
   if (checkpoint.empty()) refuse_old_files(settings, comm);
-  Trainer<float> trainer(settings, open_data(settings.run, comm), comm, console);
-  if (!checkpoint.empty()) trainer.restart(checkpoint);
+  RunData data = open_data(settings.run, comm);
+  for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
+    console.line(line);
+  }
+  Trainer<float> trainer(settings, std::move(data), comm, console);
+  if (!checkpoint.empty()) {
+    // The root has just read the newest one whole, when it looked for it.
+    const bool read_already = arguments.restart == "latest" && comm.is_root();
+    trainer.restart(checkpoint, read_already ? SealCheck::done : SealCheck::needed);
+  }
   if (trainer.done() == settings.run.steps) console.line("all steps are done already");
   std::optional<double> limit;
   if (arguments.wall_limit) limit = static_cast<double>(*arguments.wall_limit);
@@ -129,7 +138,8 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
   const int group = world.rank() * groups / world.size();
   const Communicator comm = world.split(group);
   std::vector<MemberResult> results(settings.size());
-  world.on_all([&] {
+  // A group agrees on its error first; the other groups may be far from any end.
+  const auto all_members = [&] {
     for (std::size_t i = group; i < settings.size(); i += groups) {
       Console console(comm.is_root(), groups > 1 ? settings[i].member + ": " : "");
       const std::string& job = settings[i].run.job;
@@ -146,7 +156,8 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
         if (!results[i].outcome.finished) break;
       }
     }
-  });
+  };
+  world.on_all([&] { comm.on_all(all_members); });
   const RunSettings& run = settings.front().run;
   const bool no_losses = run.job == "bench" || run.job == "bake" || !run.requests_file.empty();
   if ((run.job != "train" && no_losses) || (run.job == "evaluate" && results.size() == 1)) return;

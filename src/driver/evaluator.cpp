@@ -45,7 +45,7 @@ Evaluator<S>::Evaluator(const RunSettings& settings, const RunData& data, const 
       model_(model),
       windows_(select_windows(*data.validation, model.shape().context, settings.validation_tokens)),
       loader_(*data.validation, model.shape().context, settings.batch_sequences, comm.rank(),
-              comm.size(), model.shape().micro_batch, windows_),
+              comm.size(), model.shape().micro_batch, windows_, settings.data.batch_options()),
       bins_(bins_for(settings, data)),
       bin_of_("Lexikos::evaluator::bin_of", bins_.bin_of().size()),
       sums_("Lexikos::evaluator::sums", 1 + 2 * bins_.count()),

@@ -73,10 +73,11 @@ void save_state(const std::string& folder, const CheckpointHeader& header,
 }
 
 template <class S>
-CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history) {
+CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
+                            SealCheck seal) {
   const HostState<S> host = mirror_state(parameters);
   const CheckpointHeader header =
-      read_checkpoint<S>(path, arrays_of<S>(parameters.list(), host), &history);
+      read_checkpoint<S>(path, arrays_of<S>(parameters.list(), host), &history, seal);
   Kokkos::deep_copy(parameters.values(), host.values);
   Kokkos::deep_copy(parameters.first_moments(), host.moment1);
   Kokkos::deep_copy(parameters.second_moments(), host.moment2);
@@ -149,7 +150,8 @@ void save_embedding_file(const std::string& path, const Attributes& attributes, 
 #define LEXIKOS_MEMBER_FILES(S)                                                              \
   template void save_state<S>(const std::string&, const CheckpointHeader&,                   \
                               const Parameters<S>&, const History&);                         \
-  template CheckpointHeader load_state<S>(const std::string&, Parameters<S>&, History&);     \
+  template CheckpointHeader load_state<S>(const std::string&, Parameters<S>&, History&,      \
+                                          SealCheck);                                        \
   template CheckpointHeader load_values<S>(const std::string&, Parameters<S>&);              \
   template std::vector<float> input_matrix_on_host<S>(Model<S>&);                            \
   template std::vector<float> output_matrix_on_host<S>(const Model<S>&);                     \

@@ -20,7 +20,8 @@ void save_state(const std::string& folder, const CheckpointHeader& header,
 
 /// Reads a checkpoint into parameters, moments and history. Throws Error(file).
 template <class S>
-CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history);
+CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
+                            SealCheck seal);
 
 /// Reads the parameters of a checkpoint alone. Throws Error(file).
 template <class S>

@@ -13,6 +13,7 @@ MemberSettings<S> MemberSettings<S>::read(const Deck& deck, const std::string& m
   s.adamw = AdamWSettings::read(deck);
   s.schedule = Schedule::read(deck, s.run.steps);
   s.parallel = ParallelSettings::read(deck);
+  s.spike_guard = SpikeGuardSettings::read(deck);
   deck.check_all_read();
   s.resolved_deck = deck.resolved();
   s.member = member;

@@ -5,6 +5,7 @@
 
 #include "driver/model.hpp"
 #include "driver/run_settings.hpp"
+#include "driver/spike_guard.hpp"
 #include "optim/adamw.hpp"
 #include "optim/schedule.hpp"
 #include "parallel/gradient_reducer.hpp"
@@ -19,6 +20,7 @@ struct MemberSettings {
   AdamWSettings adamw;
   Schedule schedule;
   ParallelSettings parallel;
+  SpikeGuardSettings spike_guard;
   std::string resolved_deck;
   std::string member;     // "" where there is one model
   std::string directory;  // of this member's files

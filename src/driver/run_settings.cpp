@@ -67,18 +67,18 @@ void read_run(const Deck& deck, RunSettings& s) {
   s.checkpoint_every = checkpoint.integer(
       {.name = "every", .doc = "between checkpoints; 0: at the end only", .unit = "steps"}, 0,
       NonNegative{});
-  s.checkpoint_keep = checkpoint.integer(
+  s.retention.newest = checkpoint.integer(
       {.name = "keep", .doc = "newest checkpoints that stay; 0: all"}, 2, NonNegative{});
-}
-
-void read_data(const Deck& deck, RunSettings& s) {
-  const DeckTable data = deck.table("data");
-  s.synthetic = data.choice({.name = "source", .doc = "a tokens file, or made-up ids"}, "file",
-                            {"file", "synthetic"}) == "synthetic";
-  s.tokens_file = data.text({.name = "tokens", .doc = "path of tokens.h5"}, "");
-  s.vocabulary_size = data.integer(
-      {.name = "vocabulary_size", .doc = "V; 0: the tokens file's", .unit = "tokens"}, 0,
-      Between(0, 4294967296.0));
+  s.retention.forever = checkpoint.integer(
+      {.name = "keep_every",
+       .doc = "those of a step that is a multiple of this stay for ever too; 0: none",
+       .unit = "steps"},
+      0, NonNegative{});
+  if (s.retention.forever > 0 && s.checkpoint_every > 0 &&
+      s.retention.forever % s.checkpoint_every != 0) {
+    checkpoint.reject("keep_every", "is not a multiple of checkpoint.every = " +
+                                        std::to_string(s.checkpoint_every));
+  }
 }
 
 void read_batch(const Deck& deck, Index context, RunSettings& s) {
@@ -121,7 +121,7 @@ RunSettings RunSettings::read(const Deck& deck, Index context) {
   RunSettings s;
   read_top(deck, s);
   read_run(deck, s);
-  read_data(deck, s);
+  s.data = DataSettings::read(deck);
   read_batch(deck, context, s);
   return s;
 }

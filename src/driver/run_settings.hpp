@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "deck/deck.hpp"
+#include "driver/data_settings.hpp"
 #include "kokkos_types.hpp"
+#include "outputs/checkpoint.hpp"
 
 namespace lexikos {
 
@@ -18,9 +20,7 @@ struct RunSettings {
   Index log_every = 0;      // steps
   bool gemm_rate = false;   // measure it at start, to report each step's share
 
-  std::string tokens_file;  // empty for synthetic tokens
-  bool synthetic = false;
-  Index vocabulary_size = 0;  // 0: the tokens file's
+  DataSettings data;
 
   Index batch_tokens = 0;      // of a step, over all ranks
   Index batch_sequences = 0;   // the same in sequences
@@ -36,7 +36,7 @@ struct RunSettings {
   Index geometry_every = 0;  // steps; 0: never
 
   Index checkpoint_every = 0;  // steps; 0: at the end only
-  Index checkpoint_keep = 0;   // 0: all
+  Retention retention;
 
   /// `context` is the transformer's T. Throws Error(deck).
   static RunSettings read(const Deck& deck, Index context);

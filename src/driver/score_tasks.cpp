@@ -25,7 +25,7 @@ Index stored_vocabulary(const std::string& checkpoint) {
 /// What is known without a tokens file, which a machine that only evaluates need not have.
 RunData data_of(const RunSettings& run, const Requests& requests, const std::string& checkpoint) {
   RunData data;
-  data.vocabulary = run.vocabulary_size > 0 ? run.vocabulary_size : stored_vocabulary(checkpoint);
+  data.vocabulary = run.data.vocabulary_size > 0 ? run.data.vocabulary_size : stored_vocabulary(checkpoint);
   data.tokenizer = requests.tokenizer;
   data.tokenizer_hash = requests.tokenizer_hash;
   data.source = requests.path;

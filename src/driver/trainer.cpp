@@ -10,6 +10,7 @@
 #include "driver/checkpoint_use.hpp"
 #include "driver/configuration.hpp"
 #include "driver/member_files.hpp"
+#include "driver/post_mortem.hpp"
 #include "driver/run_attributes.hpp"
 #include "driver/tables.hpp"
 #include "utils/stop_signal.hpp"
@@ -26,6 +27,17 @@ constexpr double slow_disk = 1e8;
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
+/// True where history.h5 says that its run is finished, at this step.
+bool history_is_finished(const std::string& folder, Index step) {
+  try {
+    const Hdf5Reader file(folder + "/history.h5");
+    const auto steps = file.read<std::int64_t>("/history/step");
+    return file.text("/", "status") == "finished" && !steps.empty() && steps.back() == step;
+  } catch (const Error&) {
+    return false;  // none, or none that can be read: it is written anew
+  }
+}
+
 DeviceSum element(const Buffer<double>& sums, Index i) { return DeviceSum(sums.data() + i); }
 
 }  // namespace
@@ -38,9 +50,11 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
       comm_(comm),
       console_(console),
       model_(settings.model, settings.sizes(data_.vocabulary, comm.size())),
-      loader_(*data_.train, model_.shape().context, settings.run.batch_sequences, comm.rank(),
-              comm.size(), model_.shape().micro_batch, settings.run.seed),
+      loader_(data_.weighted_sources(), model_.shape().context, settings.run.batch_sequences,
+              comm.rank(), comm.size(), model_.shape().micro_batch, settings.run.seed,
+              settings.run.data.batch_options()),
       sums_("Lexikos::trainer::sums", 2),
+      guard_(settings.spike_guard, history_),
       gemm_rate_of_all_(nan_value),
       unigram_nats_(nan_value) {
   comm_.on_all([&] { model_.allocate(settings_.run.seed); });
@@ -67,11 +81,12 @@ double Trainer<S>::flops_per_token() const {
 }
 
 template <class S>
-void Trainer<S>::restart(const std::string& path) {
+void Trainer<S>::restart(const std::string& path, SealCheck seal) {
   CheckpointHeader header;
   comm_.on_all([&] {
-    header = load_state(path, model_.parameters(), history_);
+    header = load_state(path, model_.parameters(), history_, seal);
     check_checkpoint(header, path, settings_.resolved_deck, data_);
+    check_token_files(header, path, data_, settings_.run.data.allow_changed, console_);
   });
   done_ = header.step;
   last_checkpoint_ = header.step;
@@ -84,6 +99,7 @@ void Trainer<S>::restart(const std::string& path) {
   train_seconds_ = seconds.empty() ? 0.0 : seconds.back();
   const auto& losses = std::get<std::vector<double>>(history_.column("validation", "loss").values);
   if (!losses.empty()) outcome_.validation_loss = losses.back();
+  guard_.restart();
   console_.line("restart from " + path + ", step " + std::to_string(done_));
 }
 
@@ -92,6 +108,7 @@ StepRecord Trainer<S>::step(Index number) {
   const Kokkos::Timer timer;
   const StepBatch* batch = nullptr;
   comm_.on_all([&] { batch = &loader_.load(number - 1); });
+  const double data_seconds = timer.seconds();
   const Parameters<S>& parameters = model_.parameters();
   Kokkos::deep_copy(space_, parameters.gradients(), S(0));
 
@@ -103,27 +120,46 @@ StepRecord Trainer<S>::step(Index number) {
   const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
   StepRecord r;
   r.step = number;
+  r.data_seconds = data_seconds;
   r.loss = comm_.sum(sums(0)) / static_cast<double>(batch->targets_global);
   r.gradient_norm = std::sqrt(sums(1));
   r.learning_rate = settings_.schedule.at(number);
-  if (!std::isfinite(r.loss) || !std::isfinite(r.gradient_norm)) {
-    save_history("stopped");
-    fail(Status::numerical,
-         (std::isfinite(r.loss) ? "the gradient" : "the loss") + std::string(" is not finite at step ") +
-             std::to_string(number) + "; stopped before the update, " +
-             (last_checkpoint_ < 0 ? "no checkpoint was written yet"
-                                   : "the last checkpoint is of step " +
-                                         std::to_string(last_checkpoint_)) +
-             "; lower optimizer.learning_rate or optimizer.clip_norm");
+  if (!std::isfinite(r.loss) || !std::isfinite(r.gradient_norm)) stop_at(r, *batch);
+  r.skipped = guard_.skips(r.loss, r.gradient_norm);
+  if (!r.skipped) {
+    // The moments count the updates there were: their start-up correction does too.
+    adamw_update<S>(space_, settings_.adamw, r.learning_rate, number - guard_.skipped(),
+                    clip_scale(settings_.adamw, r.gradient_norm), parameters);
   }
-
-  adamw_update<S>(space_, settings_.adamw, r.learning_rate, number,
-                  clip_scale(settings_.adamw, r.gradient_norm), parameters);
   space_.fence();
   r.seconds = timer.seconds();
   done_ = number;
   train_seconds_ += r.seconds;
   return r;
+}
+
+template <class S>
+void Trainer<S>::stop_at(const StepRecord& r, const StepBatch& batch) {
+  const PostMortem found = examine(space_, model_, batch, loader_, r.step, comm_);
+  std::string line = std::isfinite(r.loss) ? "the gradient" : "the loss";
+  line += " is not finite at step " + std::to_string(r.step) + "; stopped before the update, ";
+  line += last_checkpoint_ < 0
+              ? "no checkpoint was written yet"
+              : "the last checkpoint is of step " + std::to_string(last_checkpoint_);
+  // What cannot be written must not hide why the run ends.
+  comm_.on_root([&] {
+    try {
+      Attributes more = attributes("stopped");
+      more.set("loss", r.loss).set("gradient_norm", r.gradient_norm);
+      history_.write(settings_.directory + "/history.h5", attributes("stopped"));
+      const std::string path = post_mortem_path(settings_.directory, r.step);
+      write_post_mortem(path, more, found);
+      line += ", details are in " + path;
+    } catch (const Error& error) {
+      line += std::string(" (and: ") + error.what() + ")";
+    }
+  });
+  fail(Status::numerical, line + "; lower optimizer.learning_rate or optimizer.clip_norm");
 }
 
 template <class S>
@@ -164,7 +200,8 @@ template <class S>
 void Trainer<S>::record(const StepRecord& r) {
   const Index tokens = r.step * settings_.run.batch_tokens;
   history_.append("history", {r.step, tokens, r.loss, r.learning_rate, r.gradient_norm,
-                              train_seconds_, settings_.run.batch_tokens / r.seconds});
+                              train_seconds_, settings_.run.batch_tokens / r.seconds, r.data_seconds,
+                              r.skipped ? 1.0 : 0.0});
 }
 
 template <class S>
@@ -179,8 +216,15 @@ void Trainer<S>::report(const StepRecord& r) {
     line.learning_rate = r.learning_rate;
     line.gradient_norm = r.gradient_norm;
     line.tokens_per_second = run.batch_tokens / r.seconds;
+    line.data_seconds = r.data_seconds;
     line.gemm_share = flops_per_token() * line.tokens_per_second / gemm_rate_of_all_;
     console_.step(line);
+  }
+  if (r.skipped) {
+    char text[160];
+    std::snprintf(text, sizeof text, "step=%lld left out by the spike guard: loss=%.4f norm=%.2f",
+                  static_cast<long long>(r.step), r.loss, r.gradient_norm);
+    console_.line(text);
   }
   console_.progress(r.step, run.steps, train_seconds_);
 }
@@ -195,7 +239,7 @@ double Trainer<S>::seconds_to_stop() const {
 
 template <class S>
 Request Trainer<S>::request(const Clock& wall_clock, std::optional<double> wall_limit) {
-  std::vector<double> asked(2, 0.0);
+  std::vector<double> asked(3, 0.0);
   // All ranks must do the same, so the root's clock and folder decide; a signal may reach any rank.
   if (comm_.is_root()) {
     if (wall_limit && wall_clock.seconds() + seconds_to_stop() > *wall_limit) asked[0] = 1;
@@ -204,9 +248,10 @@ Request Trainer<S>::request(const Clock& wall_clock, std::optional<double> wall_
       if (std::filesystem::exists(settings_.directory + "/" + output_now)) asked[1] = 1;
     }
   }
-  comm_.sum(asked);
+  asked[2] = stop_signal();
+  comm_.max(asked);
   Request r;
-  r.signal = static_cast<int>(comm_.max(stop_signal()));
+  r.signal = static_cast<int>(asked[2]);
   r.out_of_time = asked[0] > 0;
   r.dump = asked[1] > 0;
   if (r.stop()) why_stopped_ = r.signal != 0 ? signal_name(r.signal) : "wall-time limit";
@@ -264,9 +309,16 @@ void Trainer<S>::finish_files() {
     console_.line("terminated on " + why_stopped_ + "; restart with -r latest");
     return;
   }
-  if (last_checkpoint_ == done_) return;  // a restart of what was done already
-  evaluate();
-  save_checkpoint();
+  const auto& steps = std::get<0>(history_.column("validation", "step").values);
+  const bool evaluated = !evaluator_ || (!steps.empty() && steps.back() == done_);
+  if (!evaluated || last_checkpoint_ != done_) {
+    evaluate();
+    save_checkpoint();
+  }
+  // The history comes last: where it says "finished", a job that is started again has nothing to
+  // do; where it does not, a kill came between the checkpoint and these files.
+  const bool there = comm_.is_root() && history_is_finished(settings_.directory, done_);
+  if (comm_.max(there ? 1.0 : 0.0) > 0) return;
   save_embedding("finished");
   save_history("finished");
 }
@@ -305,10 +357,11 @@ void Trainer<S>::save_checkpoint() {
   header.code_version = code_version();
   header.member = settings_.member;
   header.other.set("tokenizer", data_.tokenizer).set("tokenizer_hash", data_.tokenizer_hash);
+  header.other.set(fingerprint_attribute, data_.fingerprint);
   const Clock clock;
   comm_.on_root([&] {
     save_state(settings_.directory, header, model_.parameters(), history_);
-    prune_checkpoints(settings_.directory, settings_.run.checkpoint_keep);
+    prune_checkpoints(settings_.directory, settings_.run.retention);
   });
   checkpoint_seconds_ = clock.seconds();
   last_checkpoint_ = done_;

@@ -12,6 +12,8 @@
 #include "driver/model.hpp"
 #include "driver/member_settings.hpp"
 #include "driver/run_data.hpp"
+#include "driver/spike_guard.hpp"
+#include "outputs/checkpoint.hpp"
 #include "outputs/history.hpp"
 #include "parallel/communicator.hpp"
 #include "parallel/gradient_reducer.hpp"
@@ -25,6 +27,8 @@ struct StepRecord {
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
   double seconds = 0;
+  double data_seconds = 0;  // of these: until every rank had its batch on its device
+  bool skipped = false;      // the spike guard left the update out
 };
 
 /// How a member's training ended.
@@ -52,7 +56,7 @@ class Trainer {
           Console& console);
 
   /// Goes on from a checkpoint file. Throws Error(file).
-  void restart(const std::string& path);
+  void restart(const std::string& path, SealCheck seal = SealCheck::needed);
 
   /// Trains to the last step; or ends between two steps, with a checkpoint, where a stop signal has
   /// come (utils/stop_signal.hpp) or a checkpoint would not fit any more into what is left of
@@ -61,7 +65,8 @@ class Trainer {
   Outcome train(const Clock& wall_clock, std::optional<double> wall_limit);
 
   /// One optimizer step, number 1 .. steps. Throws Error(numerical) before the update where the
-  /// loss or the gradient is not finite.
+  /// loss or the gradient is not finite, after writing postmortem_<step>.h5. Leaves the update out
+  /// where the spike guard says so.
   StepRecord step(Index number);
 
   const GemmRate& gemm_rate() const { return gemm_rate_; }
@@ -75,6 +80,7 @@ class Trainer {
   Index done() const { return done_; }
 
  private:
+  [[noreturn]] void stop_at(const StepRecord& r, const StepBatch& batch);
   void evaluate();
   void measure_geometry();
   void record_geometry(Index matrix, const std::vector<float>& rows);
@@ -100,6 +106,7 @@ class Trainer {
   std::unique_ptr<GradientReducer<S>> reducer_;
   Buffer<double> sums_;  // of this rank's nll, and the squared gradient norm
   History history_;
+  SpikeGuard guard_;
   ExecSpace space_;
   GemmRate gemm_rate_;
   double gemm_rate_of_all_;

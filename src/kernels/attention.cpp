@@ -18,6 +18,64 @@ struct Merged {
   }
 };
 
+// The tiles of a head can be worked on in two ways, and the algorithms below are written once for
+// both: all heads at once, kernel after kernel, as a device wants it; or one head on one thread of
+// a host, whose tiles then stay in that core's cache from one product to the next. Heads need not
+// be at the same tile, so the workspace of each has its own place: `block` rows, whatever the
+// tile's size.
+
+struct AllHeads {
+  const ExecSpace& space;
+  Index heads;
+
+  /// body(lane, head, row) for every row < rows of the tile.
+  template <class Body>
+  void rows(const char* label, Index rows, const Body& body) const {
+    for_rows(
+        label, space, heads * rows,
+        KOKKOS_LAMBDA(const Lane& lane, const Index i) { body(lane, i / rows, i % rows); });
+  }
+  template <class S>
+  void gemm(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
+            MatrixBatch<S> c) const {
+    gemm_batched<S>(space, op_a, op_b, heads, alpha, a, b, beta, c);
+  }
+};
+
+struct OneHead {
+  Index head;
+
+  template <class Body>
+  void rows(const char*, Index rows, const Body& body) const {
+    const HostLane lane;
+    for (Index row = 0; row < rows; ++row) body(lane, head, row);
+  }
+  template <class S>
+  void gemm(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
+            MatrixBatch<S> c) const {
+    gemm_on_thread<S>(op_a, op_b, alpha, mine(a), mine(b), beta, mine(c));
+  }
+
+ private:
+  template <class S>
+  MatrixBatch<S> mine(const MatrixBatch<S>& m) const {
+    return {m.data + head * m.stride, m.rows, m.cols, m.stride};
+  }
+};
+
+/// Calls work(run) for all `heads`.
+template <class Work>
+void for_heads(const char* label, const ExecSpace& space, Index heads, const Work& work) {
+  if constexpr (device_is_host) {
+    using Range =
+        Kokkos::RangePolicy<ExecSpace, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<Index>>;
+    Kokkos::parallel_for(label, Range(space, 0, heads),
+                         [&](const Index head) { work(OneHead{head}); });
+  } else {
+    work(AllHeads{space, heads});
+  }
+}
+
 /// Rows [begin, begin + rows) of every head of x [G T E].
 template <class S, class View>
 MatrixBatch<S> rows_of(const View& x, Index begin, Index rows) {
@@ -52,18 +110,20 @@ KOKKOS_FORCEINLINE_FUNCTION S exponentials(const Lane& lane, S* row, Index begin
   });
 }
 
-/// The online softmax on one tile of logits [G R K]: tile becomes exp(logit - new largest), 0 where
-/// the query does not see the key; the running sums and the partial output are rescaled.
-template <class S>
-void softmax_tile(const ExecSpace& space, const SpanRows& spans, Index heads, Index rows,
-                  Index keys, Index first_query, Index first_key, S* tile_data, S* output,
-                  Index width, S* largest, S* sum) {
+/// The online softmax on one tile of logits [R K] of each head: it becomes exp(logit - new
+/// largest), 0 where the query does not see the key; the running sums and the partial output are
+/// rescaled.
+template <class S, class Run>
+void softmax_tile(const Run& run, const SpanRows& spans, Index block, Index rows, Index keys,
+                  Index first_query, Index first_key, S* tile_data, S* output, Index width,
+                  S* largest, S* sum) {
   const bool first = first_key == 0;
-  for_rows(
-      "Lexikos::attention::softmax_tile", space, heads * rows,
-      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
-        S* const row = tile_data + i * keys;
-        const TileSight see = spans.sight(i / rows, first_query + i % rows, first_key, keys);
+  run.rows(
+      "Lexikos::attention::softmax_tile", rows,
+      KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
+        S* const row = tile_data + g * block * block + r * keys;
+        const Index i = g * block + r;
+        const TileSight see = spans.sight(g, first_query + r, first_key, keys);
         const S in_a = largest_of<S>(lane, row, see.a_begin, see.a_end);
         const S in_b = largest_of<S>(lane, row, see.b_begin, see.b_end);
         const S in_tile = in_a > in_b ? in_a : in_b;
@@ -87,15 +147,15 @@ void softmax_tile(const ExecSpace& space, const SpanRows& spans, Index heads, In
 }
 
 /// o = partial output / sum, into the merged layout; lse = largest + log sum.
-template <class S>
-void finish_rows(const ExecSpace& space, Index heads_total, Index rows, Index first_query,
-                 Merged merged, const S* output, const S* largest, const S* sum, S* o, S* lse) {
+template <class S, class Run>
+void finish_rows(const Run& run, Index block, Index rows, Index first_query, Merged merged,
+                 const S* output, const S* largest, const S* sum, S* o, S* lse) {
   const Index width = merged.width;
-  for_rows(
-      "Lexikos::attention::finish_rows", space, heads_total * rows,
-      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
-        const Index g = i / rows;
-        const Index query = first_query + i % rows;
+  run.rows(
+      "Lexikos::attention::finish_rows", rows,
+      KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
+        const Index i = g * block + r;
+        const Index query = first_query + r;
         const S inverse = S(1) / sum[i];
         S* const to = o + merged.row(g, query);
         lane.for_each(width, [=](const Index e) { to[e] = output[i * width + e] * inverse; });
@@ -104,14 +164,14 @@ void finish_rows(const ExecSpace& space, Index heads_total, Index rows, Index fi
 }
 
 /// Heads apart: dout_h [G T E] from dout [N C], and delta [G T] = sum_e dout o.
-template <class S>
-void split_gradient(const ExecSpace& space, Index heads_total, Merged merged, const S* dout,
-                    const S* o, S* dout_h, S* delta) {
+template <class S, class Run>
+void split_gradient(const Run& run, Merged merged, const S* dout, const S* o, S* dout_h, S* delta) {
   const Index width = merged.width;
-  for_rows(
-      "Lexikos::attention::split_gradient", space, heads_total * merged.t,
-      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
-        const Index from = merged.row(i / merged.t, i % merged.t);
+  run.rows(
+      "Lexikos::attention::split_gradient", merged.t,
+      KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index position) {
+        const Index i = g * merged.t + position;
+        const Index from = merged.row(g, position);
         const S dot = lane.template sum<S>(width, [=](const Index e) {
           dout_h[i * width + e] = dout[from + e];
           return dout[from + e] * o[from + e];
@@ -120,21 +180,21 @@ void split_gradient(const ExecSpace& space, Index heads_total, Merged merged, co
       });
 }
 
-/// logits [G R K] -> probabilities, dprobabilities [G R K] -> gradient of the unscaled logits; both
-/// 0 where the query does not see the key.
-template <class S>
-void softmax_gradient_tile(const ExecSpace& space, const SpanRows& spans, Index heads, Index rows,
+/// In each head's tile: logits [R K] -> probabilities, dprobabilities [R K] -> gradient of the
+/// unscaled logits; both 0 where the query does not see the key.
+template <class S, class Run>
+void softmax_gradient_tile(const Run& run, const SpanRows& spans, Index block, Index rows,
                            Index keys, Index first_query, Index first_key, Index t, S scale,
                            const S* lse, const S* delta, S* logits, S* dprobabilities) {
-  for_rows(
-      "Lexikos::attention::softmax_gradient_tile", space, heads * rows,
-      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
-        const Index query = first_query + i % rows;
-        const TileSight see = spans.sight(i / rows, query, first_key, keys);
-        const S lse_i = lse[(i / rows) * t + query];
-        const S delta_i = delta[(i / rows) * t + query];
-        S* const p = logits + i * keys;
-        S* const dp = dprobabilities + i * keys;
+  run.rows(
+      "Lexikos::attention::softmax_gradient_tile", rows,
+      KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
+        const Index query = first_query + r;
+        const TileSight see = spans.sight(g, query, first_key, keys);
+        const S lse_i = lse[g * t + query];
+        const S delta_i = delta[g * t + query];
+        S* const p = logits + g * block * block + r * keys;
+        S* const dp = dprobabilities + g * block * block + r * keys;
         const auto gradient = [=](const Index begin, const Index end) {
           lane.for_each(end - begin, [=](const Index j) {
             p[begin + j] = fast_exp(p[begin + j] - lse_i);
@@ -178,27 +238,29 @@ void forward(const ExecSpace& space, const Spans& spans, View4<const S> q, View4
   const Merged merged{heads, t, width};
   const SpanRows seen(spans, heads, t);
 
-  for (Index i = 0; i < t; i += block) {
-    const Index rows = block < t - i ? block : t - i;
-    for (Index j = 0; j <= i; j += block) {
-      const Index keys = block < t - j ? block : t - j;
-      const MatrixBatch<S> logits{tile_data, rows, keys, rows * keys};
-      const MatrixBatch<const S> weights{tile_data, rows, keys, rows * keys};
-      gemm_batched<S>(space, Op::none, Op::transpose, total, scale_of<S>(width),
-                      rows_of<const S>(q, i, rows), rows_of<const S>(k, j, keys), S(0), logits);
-      softmax_tile<S>(space, seen, total, rows, keys, i, j, tile_data, output, width, largest, sum);
-      gemm_batched<S>(space, Op::none, Op::none, total, S(1), weights,
-                      rows_of<const S>(v, j, keys), j == 0 ? S(0) : S(1),
-                      {output, rows, width, rows * width});
+  for_heads("Lexikos::attention::forward", space, total, [&](const auto& run) {
+    for (Index i = 0; i < t; i += block) {
+      const Index rows = block < t - i ? block : t - i;
+      for (Index j = 0; j <= i; j += block) {
+        const Index keys = block < t - j ? block : t - j;
+        const MatrixBatch<S> logits{tile_data, rows, keys, block * block};
+        const MatrixBatch<const S> weights{tile_data, rows, keys, block * block};
+        run.template gemm<S>(Op::none, Op::transpose, scale_of<S>(width),
+                             rows_of<const S>(q, i, rows), rows_of<const S>(k, j, keys), S(0),
+                             logits);
+        softmax_tile<S>(run, seen, block, rows, keys, i, j, tile_data, output, width, largest, sum);
+        run.template gemm<S>(Op::none, Op::none, S(1), weights, rows_of<const S>(v, j, keys),
+                             j == 0 ? S(0) : S(1), {output, rows, width, block * width});
+      }
+      finish_rows<S>(run, block, rows, i, merged, output, largest, sum, o.data(), lse.data());
     }
-    finish_rows<S>(space, total, rows, i, merged, output, largest, sum, o.data(), lse.data());
-  }
+  });
 }
 
 template <class S>
 void backward(const ExecSpace& space, const Spans& spans, View2<const S> dout, View4<const S> q,
-              View4<const S> k, View4<const S> v, View2<const S> o, View3<const S> lse,
-              View4<S> dq, View4<S> dk, View4<S> dv, View1<S> workspace) {
+              View4<const S> k, View4<const S> v, View2<const S> o, View3<const S> lse, View4<S> dq,
+              View4<S> dk, View4<S> dv, View1<S> workspace) {
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
   const Index block = tile_of(t);
@@ -207,39 +269,44 @@ void backward(const ExecSpace& space, const Spans& spans, View2<const S> dout, V
   S* const dlogits = logits + total * block * block;
   S* const dout_h = dlogits + total * block * block;
   S* const delta = dout_h + total * t * width;
-  split_gradient<S>(space, total, Merged{heads, t, width}, dout.data(), o.data(), dout_h, delta);
-
+  const Merged merged{heads, t, width};
   const S scale = scale_of<S>(width);
   const SpanRows seen(spans, heads, t);
-  for (Index i = 0; i < t; i += block) {
-    const Index rows = block < t - i ? block : t - i;
-    const MatrixBatch<const S> dout_i{dout_h + i * width, rows, width, t * width};
-    for (Index j = 0; j <= i; j += block) {
-      const Index keys = block < t - j ? block : t - j;
-      const MatrixBatch<const S> p{logits, rows, keys, rows * keys};
-      const MatrixBatch<const S> ds{dlogits, rows, keys, rows * keys};
-      const S add_key = i == j ? S(0) : S(1);  // the first query tile that sees these keys
-      gemm_batched<S>(space, Op::none, Op::transpose, total, scale, rows_of<const S>(q, i, rows),
-                      rows_of<const S>(k, j, keys), S(0), {logits, rows, keys, rows * keys});
-      gemm_batched<S>(space, Op::none, Op::transpose, total, S(1), dout_i,
-                      rows_of<const S>(v, j, keys), S(0), {dlogits, rows, keys, rows * keys});
-      softmax_gradient_tile<S>(space, seen, total, rows, keys, i, j, t, scale, lse.data(), delta,
-                               logits, dlogits);
-      gemm_batched<S>(space, Op::transpose, Op::none, total, S(1), p, dout_i, add_key,
-                      rows_of<S>(dv, j, keys));
-      gemm_batched<S>(space, Op::transpose, Op::none, total, S(1), ds,
-                      rows_of<const S>(q, i, rows), add_key, rows_of<S>(dk, j, keys));
-      gemm_batched<S>(space, Op::none, Op::none, total, S(1), ds, rows_of<const S>(k, j, keys),
-                      j == 0 ? S(0) : S(1), rows_of<S>(dq, i, rows));
+
+  for_heads("Lexikos::attention::backward", space, total, [&](const auto& run) {
+    split_gradient<S>(run, merged, dout.data(), o.data(), dout_h, delta);
+    for (Index i = 0; i < t; i += block) {
+      const Index rows = block < t - i ? block : t - i;
+      const MatrixBatch<const S> q_i = rows_of<const S>(q, i, rows);
+      const MatrixBatch<const S> dout_i{dout_h + i * width, rows, width, t * width};
+      for (Index j = 0; j <= i; j += block) {
+        const Index keys = block < t - j ? block : t - j;
+        const MatrixBatch<const S> k_j = rows_of<const S>(k, j, keys);
+        const MatrixBatch<const S> p{logits, rows, keys, block * block};
+        const MatrixBatch<const S> ds{dlogits, rows, keys, block * block};
+        const S add_key = i == j ? S(0) : S(1);  // the first query tile that sees these keys
+        run.template gemm<S>(Op::none, Op::transpose, scale, q_i, k_j, S(0),
+                             {logits, rows, keys, block * block});
+        run.template gemm<S>(Op::none, Op::transpose, S(1), dout_i, rows_of<const S>(v, j, keys),
+                             S(0), {dlogits, rows, keys, block * block});
+        softmax_gradient_tile<S>(run, seen, block, rows, keys, i, j, t, scale, lse.data(), delta,
+                                 logits, dlogits);
+        run.template gemm<S>(Op::transpose, Op::none, S(1), p, dout_i, add_key,
+                             rows_of<S>(dv, j, keys));
+        run.template gemm<S>(Op::transpose, Op::none, S(1), ds, q_i, add_key,
+                             rows_of<S>(dk, j, keys));
+        run.template gemm<S>(Op::none, Op::none, S(1), ds, k_j, j == 0 ? S(0) : S(1),
+                             rows_of<S>(dq, i, rows));
+      }
     }
-  }
+  });
 }
 
-#define LEXIKOS_ATTENTION(S)                                                                   \
-  template void forward<S>(const ExecSpace&, const Spans&, View4<const S>, View4<const S>,     \
-                           View4<const S>, View2<S>, View3<S>, View1<S>);                      \
-  template void backward<S>(const ExecSpace&, const Spans&, View2<const S>, View4<const S>,    \
-                            View4<const S>, View4<const S>, View2<const S>, View3<const S>,    \
+#define LEXIKOS_ATTENTION(S)                                                                \
+  template void forward<S>(const ExecSpace&, const Spans&, View4<const S>, View4<const S>,  \
+                           View4<const S>, View2<S>, View3<S>, View1<S>);                   \
+  template void backward<S>(const ExecSpace&, const Spans&, View2<const S>, View4<const S>, \
+                            View4<const S>, View4<const S>, View2<const S>, View3<const S>, \
                             View4<S>, View4<S>, View4<S>, View1<S>);
 LEXIKOS_ATTENTION(float)
 LEXIKOS_ATTENTION(double)

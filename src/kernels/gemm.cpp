@@ -7,6 +7,7 @@
 // go without it.
 #if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 #include <KokkosBatched_Gemm_Decl.hpp>
+#include <KokkosBatched_Gemm_Serial_Impl.hpp>
 #include <KokkosBatched_Gemm_Team_Impl.hpp>
 #include <KokkosBlas3_gemm.hpp>
 #endif
@@ -114,6 +115,30 @@ void kernels_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S al
     kernels_batched<S, Yes, Yes>(space, count, alpha, a, b, beta, c);
   }
 }
+
+template <class S, class TransA, class TransB>
+void kernels_on_thread(S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
+                       MatrixBatch<S> c) {
+  KokkosBatched::SerialGemm<TransA, TransB, KokkosBatched::Algo::Gemm::Unblocked>::invoke(
+      alpha, View2<const S>(a.data, a.rows, a.cols), View2<const S>(b.data, b.rows, b.cols), beta,
+      View2<S>(c.data, c.rows, c.cols));
+}
+
+template <class S>
+void kernels_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b,
+                       S beta, MatrixBatch<S> c) {
+  using No = KokkosBatched::Trans::NoTranspose;
+  using Yes = KokkosBatched::Trans::Transpose;
+  if (op_a == Op::none && op_b == Op::none) {
+    kernels_on_thread<S, No, No>(alpha, a, b, beta, c);
+  } else if (op_a == Op::none) {
+    kernels_on_thread<S, No, Yes>(alpha, a, b, beta, c);
+  } else if (op_b == Op::none) {
+    kernels_on_thread<S, Yes, No>(alpha, a, b, beta, c);
+  } else {
+    kernels_on_thread<S, Yes, Yes>(alpha, a, b, beta, c);
+  }
+}
 #else
 template <class... Arguments>
 void kernels_gemm(const Arguments&...) {
@@ -121,6 +146,10 @@ void kernels_gemm(const Arguments&...) {
 }
 template <class... Arguments>
 void kernels_batched(const Arguments&...) {
+  kernels_gemm();
+}
+template <class... Arguments>
+void kernels_on_thread(const Arguments&...) {
   kernels_gemm();
 }
 #endif
@@ -211,6 +240,26 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha
   kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
 }
 
+template <class S>
+void gemm_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b,
+                    S beta, MatrixBatch<S> c) {
+  [[maybe_unused]] const Extents e =
+      extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
+  if constexpr (!device_is_host) {
+    fail(Status::resource, "gemm: a product on a host thread, of device memory; a fault in Lexikos");
+  } else {
+#if defined(LEXIKOS_HAVE_ONEDNN)
+    if constexpr (std::is_same_v<S, float>) {
+      if (gemm_library<S>() == GemmLibrary::onednn) {
+        onednn_gemm(op_a, op_b, e, alpha, a.data, a.cols, b.data, b.cols, beta, c.data);
+        return;
+      }
+    }
+#endif
+    kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
+  }
+}
+
 #define LEXIKOS_GEMM(S)                                                                        \
   template GemmLibrary gemm_library<S>();                                                      \
   template std::string gemm_library_name<S>();                                                 \
@@ -218,7 +267,9 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha
   template void gemm<S>(const ExecSpace&, Op, Op, S, View2<const S>, View2<const S>, S,        \
                         View2<S>);                                                             \
   template void gemm_batched<S>(const ExecSpace&, Op, Op, Index, S, MatrixBatch<const S>,      \
-                                MatrixBatch<const S>, S, MatrixBatch<S>);
+                                MatrixBatch<const S>, S, MatrixBatch<S>);                      \
+  template void gemm_on_thread<S>(Op, Op, S, MatrixBatch<const S>, MatrixBatch<const S>, S,    \
+                                  MatrixBatch<S>);
 LEXIKOS_GEMM(float)
 LEXIKOS_GEMM(double)
 #undef LEXIKOS_GEMM

@@ -46,4 +46,10 @@ template <class S>
 void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha,
                   MatrixBatch<const S> a, MatrixBatch<const S> b, S beta, MatrixBatch<S> c);
 
+/// One product on the calling thread alone, for parallel loops of host backends; the batch's strides
+/// are not read. Errors (Status::resource): called on a device backend.
+template <class S>
+void gemm_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b,
+                    S beta, MatrixBatch<S> c);
+
 }  // namespace lexikos

@@ -119,8 +119,8 @@ void gemm_batched(const ExecSpace&, Op, Op, Index, Index, Index, Index, S, Matri
 
 #endif
 
-#define LEXIKOS_VENDOR_GEMM(S)                                                               \
-  template void gemm_batched<S>(const ExecSpace&, Op, Op, Index, Index, Index, Index, S,     \
+#define LEXIKOS_VENDOR_GEMM(S)                                                           \
+  template void gemm_batched<S>(const ExecSpace&, Op, Op, Index, Index, Index, Index, S, \
                                 MatrixBatch<const S>, MatrixBatch<const S>, S, MatrixBatch<S>);
 LEXIKOS_VENDOR_GEMM(float)
 LEXIKOS_VENDOR_GEMM(double)

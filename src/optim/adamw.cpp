@@ -40,6 +40,19 @@ void squared_norm(const ExecSpace& space, View1<const S> gradients, const Device
 }
 
 template <class S>
+Index count_not_finite(const ExecSpace& space, View1<const S> values) {
+  const Buffer<double> count("Lexikos::adamw::count", 1);
+  sum_into(
+      "Lexikos::adamw::count_not_finite", space, static_cast<Index>(values.size()),
+      // Infinity less itself is NaN too, and NaN equals nothing.
+      KOKKOS_LAMBDA(const Index i) { return values(i) - values(i) == S(0) ? 0.0 : 1.0; },
+      DeviceSum(count.data()));
+  space.fence();
+  return static_cast<Index>(
+      Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), count)(0));
+}
+
+template <class S>
 void adamw_update(const ExecSpace& space, const AdamWSettings& settings, double learning_rate,
                   Index step, double scale, const Parameters<S>& parameters) {
   const S beta1 = static_cast<S>(settings.beta1);
@@ -77,6 +90,7 @@ double clip_scale(const AdamWSettings& settings, double norm) {
 
 #define LEXIKOS_ADAMW(S)                                                                     \
   template void squared_norm<S>(const ExecSpace&, View1<const S>, const DeviceSum&);         \
+  template Index count_not_finite<S>(const ExecSpace&, View1<const S>);                      \
   template void adamw_update<S>(const ExecSpace&, const AdamWSettings&, double, Index, double, \
                                 const Parameters<S>&);
 LEXIKOS_ADAMW(float)

@@ -17,6 +17,10 @@ struct AdamWSettings {
 template <class S>
 void squared_norm(const ExecSpace& space, View1<const S> gradients, const DeviceSum& result);
 
+/// How many elements are NaN or infinite. Waits for the device.
+template <class S>
+Index count_not_finite(const ExecSpace& space, View1<const S> values);
+
 /// One update of every parameter, fused into one pass over the arenas.
 /// `step` counts from 1; `scale` multiplies the gradient first (clipping).
 /// Overwrites values and both moments; reads gradients.

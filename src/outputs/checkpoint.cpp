@@ -37,14 +37,24 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 /// Format version 1 had no seal.
 constexpr std::int64_t first_sealed_version = 2;
 
-void require_seal(const Hdf5Reader& file) {
-  if (file.integer("/", "format_version") < first_sealed_version) return;
-  check_seal(file.path(), "go on from the checkpoint before it (-r latest finds it)");
+/// Opens a file and compares it with its seal, where it has one before HDF5 sees any of it: what a
+/// library does with damaged bytes is its own affair.
+Hdf5Reader open_checkpoint(const std::string& path, SealCheck seal = SealCheck::needed) {
+  const char* before = "go on from the checkpoint before it (-r latest finds it)";
+  const bool needed = seal == SealCheck::needed, sealed = has_seal(path);
+  if (needed && sealed) check_seal(path, before);
+  Hdf5Reader file(path, advice);
+  if (needed && !sealed && file.has_attribute("/", "format_version") &&
+      file.text("/", "format") == format &&
+      file.integer("/", "format_version") >= first_sealed_version &&
+      file.integer("/", "format_version") <= checkpoint_format_version) {
+    check_seal(path, before);  // says that there is none
+  }
+  return file;
 }
 
 CheckpointHeader read_header(const Hdf5Reader& file) {
   file.require_format(format, checkpoint_format_version);
-  require_seal(file);
   CheckpointHeader header;
   header.step = file.integer("/", "step");
   header.tokens = file.integer("/", "tokens");
@@ -170,7 +180,7 @@ void write_checkpoint(const std::string& path, const CheckpointHeader& header,
 }
 
 CheckpointHeader read_checkpoint_header(const std::string& path) {
-  return read_header(Hdf5Reader(path, advice));
+  return read_header(open_checkpoint(path));
 }
 
 namespace {
@@ -190,8 +200,8 @@ CheckpointHeader read_header_of(const Hdf5Reader& file) {
 
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
-                                 History* history) {
-  const Hdf5Reader file(path, advice);
+                                 History* history, SealCheck seal) {
+  const Hdf5Reader file = open_checkpoint(path, seal);
   CheckpointHeader header = read_header_of<Scalar>(file);
   read_group(file, "parameters", state.parameters);
   read_group(file, "moment1", state.moment1);
@@ -203,7 +213,7 @@ CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scal
 template <class Scalar>
 CheckpointHeader read_parameters(const std::string& path,
                                  const std::vector<NamedArray<Scalar>>& parameters) {
-  const Hdf5Reader file(path, advice);
+  const Hdf5Reader file = open_checkpoint(path);
   CheckpointHeader header = read_header_of<Scalar>(file);
   read_group(file, "parameters", parameters);
   return header;
@@ -214,7 +224,7 @@ std::optional<std::string> find_newest_checkpoint(const std::string& folder,
   for (const Candidate& candidate : candidates(folder)) {
     bool newer = false;
     try {
-      const Hdf5Reader file(candidate.path.string(), advice);
+      const Hdf5Reader file = open_checkpoint(candidate.path.string());
       newer = file.has_attribute("/", "format_version") &&
               file.integer("/", "format_version") > checkpoint_format_version;
       const CheckpointHeader header = read_header(file);
@@ -234,7 +244,7 @@ std::optional<std::string> find_newest_checkpoint(const std::string& folder,
   return std::nullopt;
 }
 
-void prune_checkpoints(const std::string& folder, std::int64_t keep) {
+void prune_checkpoints(const std::string& folder, const Retention& retention) {
   std::vector<std::filesystem::path> unwanted;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -244,10 +254,11 @@ void prune_checkpoints(const std::string& folder, std::int64_t keep) {
       unwanted.push_back(entry.path());
     }
   }
-  if (keep > 0) {
+  if (retention.newest > 0) {
     const std::vector<Candidate> found = candidates(folder);
-    for (std::size_t i = static_cast<std::size_t>(keep); i < found.size(); ++i) {
-      unwanted.push_back(found[i].path);
+    for (std::size_t i = static_cast<std::size_t>(retention.newest); i < found.size(); ++i) {
+      const bool stays = retention.forever > 0 && found[i].step % retention.forever == 0;
+      if (!stays) unwanted.push_back(found[i].path);
     }
   }
   for (const auto& path : unwanted) remove_file(path);
@@ -257,7 +268,8 @@ void prune_checkpoints(const std::string& folder, std::int64_t keep) {
   template void write_checkpoint<Scalar>(const std::string&, const CheckpointHeader&,       \
                                          const StateArrays<const Scalar>&, const History&); \
   template CheckpointHeader read_checkpoint<Scalar>(const std::string&,                     \
-                                                    const StateArrays<Scalar>&, History*);  \
+                                                    const StateArrays<Scalar>&, History*,   \
+                                                    SealCheck);                             \
   template CheckpointHeader read_parameters<Scalar>(const std::string&,                     \
                                                     const std::vector<NamedArray<Scalar>>&);
 LEXIKOS_INSTANTIATE(float)

@@ -57,13 +57,17 @@ void write_checkpoint(const std::string& path, const CheckpointHeader& header,
 /// compared with its checksum).
 CheckpointHeader read_checkpoint_header(const std::string& path);
 
+/// Whether a checkpoint must be compared with its checksum, or its file just was by this rank
+/// (find_newest_checkpoint): reading a large one whole takes its time.
+enum class SealCheck { needed, done };
+
 /// Fills the arrays of `state`, whose names and shapes say what is expected, and the rows of
 /// `history` (nullptr: left alone). Errors: those of the header; the first array that is missing,
 /// has another shape or is not expected, with both shapes; another scalar type. Nothing of
 /// `state` may be used after an error.
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
-                                 History* history);
+                                 History* history, SealCheck seal = SealCheck::needed);
 
 /// Fills the parameters alone, to evaluate them; errors as above.
 template <class Scalar>
@@ -76,9 +80,14 @@ CheckpointHeader read_parameters(const std::string& path,
 std::optional<std::string> find_newest_checkpoint(const std::string& folder,
                                                   std::vector<std::string>* passed_over = nullptr);
 
-/// Deletes all but the newest `keep` checkpoints (0 keeps all), and what writers that were killed
-/// left behind (checkpoint_*.h5.tmp.*): call it on the only rank that writes here, not while
-/// writing.
-void prune_checkpoints(const std::string& folder, std::int64_t keep);
+/// Which checkpoints stay.
+struct Retention {
+  std::int64_t newest = 0;   ///< so many of the newest; 0: all
+  std::int64_t forever = 0;  ///< and any whose step is a multiple of this; 0: no others
+};
+
+/// Deletes the checkpoints that `retention` does not keep, and what writers that were killed left
+/// behind (checkpoint_*.h5.tmp.*): call it on the only rank that writes here, not while writing.
+void prune_checkpoints(const std::string& folder, const Retention& retention);
 
 }  // namespace lexikos

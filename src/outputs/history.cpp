@@ -73,6 +73,8 @@ History::History() {
       "wall time of training up to this step, over all restarts, without evaluation and output");
   add_column("history", "tokens_per_second", Type::real, "tokens/s",
              "target tokens of all ranks over wall time, since the row before");
+  add_column("history", "data_seconds", Type::real, "s",
+             "part of this step's wall time until every rank had its batch on its device");
 
   add_column("validation", "step", Type::whole, "1", step);
   add_column("validation", "tokens", Type::whole, "tokens", tokens);

@@ -69,6 +69,17 @@ std::string seal_of(int descriptor, std::uint64_t length, const std::string& pat
   return seal_text(length, checksum);
 }
 
+bool has_seal(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const off_t size = lseek(descriptor, 0, SEEK_END);
+  char found[8] = {};
+  const bool whole = size >= off_t{seal_bytes} &&
+                     pread(descriptor, found, 8, size - off_t{seal_bytes}) == 8;
+  close(descriptor);
+  return whole && std::memcmp(found, mark, 8) == 0;
+}
+
 void check_seal(const std::string& path, const std::string& advice) {
   const Opened file(path);
   const off_t size = lseek(file.descriptor, 0, SEEK_END);

@@ -14,6 +14,9 @@ inline constexpr std::uint64_t seal_bytes = 32;
 /// The seal of the first `length` bytes of an open file; reads them. Throws Error(file).
 std::string seal_of(int descriptor, std::uint64_t length, const std::string& path);
 
+/// True where a file ends in something that looks like a seal; false also where there is no file.
+bool has_seal(const std::string& path);
+
 /// Reads a whole file and compares it with its seal. Throws Error(file), naming the file: no seal,
 /// another length, a changed byte. `advice` ends the message.
 void check_seal(const std::string& path, const std::string& advice);

@@ -60,12 +60,21 @@ GradientReducer<S>::GradientReducer(const Communicator& comm, const ParallelSett
                                     Buffer<S> gradients)
     : comm_(comm),
       path_(message_path(settings)),
-      bucket_(std::max<Index>(1, settings.bucket_bytes / Index(sizeof(S)))),
+      bucket_(std::clamp<Index>(settings.bucket_bytes / Index(sizeof(S)), 1,
+                                comm.largest_message())),
       gradients_(std::move(gradients)) {
   if (path_ == MessagePath::staged && comm_.size() > 1) {
     staging_ = HostBuffer<S>(without_initializing("Lexikos::gradients::staging"),
                              gradients_.size());
   }
+}
+
+template <class S>
+GradientReducer<S>::~GradientReducer() {
+  if (requests_.empty()) return;
+  // An error came in the middle of a step: MPI may still write into these until the job ends.
+  (void)new Buffer<S>(gradients_);
+  (void)new HostBuffer<S>(staging_);
 }
 
 template <class S>

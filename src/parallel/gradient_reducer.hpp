@@ -36,6 +36,10 @@ class GradientReducer {
  public:
   /// `gradients` is the arena; it stays where it is. With one rank nothing is sent.
   GradientReducer(const Communicator& comm, const ParallelSettings& settings, Buffer<S> gradients);
+  /// Memory of messages that were not finished stays allocated.
+  ~GradientReducer();
+  GradientReducer(const GradientReducer&) = delete;
+  GradientReducer& operator=(const GradientReducer&) = delete;
 
   /// Starts the sum of elements [begin, end). All ranks call in the same order.
   void start(const ExecSpace& space, Index begin, Index end);

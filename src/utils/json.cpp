@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "utils/error.hpp"
 
@@ -117,7 +118,7 @@ class Parser {
       skip_blanks();
       expect(':');
       skip_blanks();
-      json.members.emplace_back(std::move(name), value(depth + 1));
+      json.members.push_back({std::move(name), value(depth + 1)});
       skip_blanks();
       if (peek() != ',' && peek() != '}') expect('}');
     }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace lexikos {
@@ -13,18 +12,24 @@ namespace lexikos {
 class Json {
  public:
   enum class Kind { null, boolean, number, text, array, object };
+  struct Member;
 
   Kind kind = Kind::null;
   bool boolean = false;
   double number = 0;
   std::optional<std::uint64_t> whole;  ///< a number without sign, fraction and exponent that fits
   std::string text;
-  std::vector<Json> items;                            ///< of an array
-  std::vector<std::pair<std::string, Json>> members;  ///< of an object, in their order
+  std::vector<Json> items;      ///< of an array
+  std::vector<Member> members;  ///< of an object, in their order
 
   [[nodiscard]] bool is(Kind asked) const { return kind == asked; }
   /// The member of that name, or nullptr.
   [[nodiscard]] const Json* find(std::string_view name) const;
+};
+
+struct Json::Member {
+  std::string name;
+  Json value;
 };
 
 /// Reads one value that fills the whole text; blanks around it are permitted. Throws Error(file):

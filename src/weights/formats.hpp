@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weights/mapped_file.hpp"
+#include "utils/mapped_file.hpp"
 #include "weights/weight_file.hpp"
 
 namespace lexikos::formats {

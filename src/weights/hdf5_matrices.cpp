@@ -40,7 +40,7 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
     matrix.name = name;
     return matrix;
   }
-  const auto mapped = std::make_shared<const MappedFile>(path);
+  const auto mapped = std::make_shared<const MappedFile>(path, advice);
   const Element element = info.element_bytes == 8 ? Element::f64 : Element::f32;
   return stored_tensor(mapped, dataset, info.shape, element_name(element), element,
                        static_cast<std::uint64_t>(info.file_offset))

@@ -161,7 +161,8 @@ std::vector<TensorEntry> read_safetensors_index(const File& index) {
   for (const auto& [name, shard] : map->members) {
     if (!shard.is(Json::Kind::text)) index->refuse("'" + name + "' names no shard");
     if (shards.count(shard.text) == 0) {
-      const auto file = std::make_shared<const MappedFile>((folder / shard.text).string());
+      const auto file = std::make_shared<const MappedFile>((folder / shard.text).string(),
+                                                           "check capacity.files");
       if (!is_safetensors(*file))
         file->refuse("it is no safetensors file, though the index names it");
       shards[shard.text] = read_safetensors(file);

@@ -122,7 +122,7 @@ TensorEntry formats::stored_tensor(const File& file, const std::string& name,
 WeightFile::WeightFile(const std::string& text) {
   const Place place = place_of(text);
   path_ = place.path;
-  const auto file = std::make_shared<const MappedFile>(path_);
+  const auto file = std::make_shared<const MappedFile>(path_, "check capacity.files");
   if (formats::is_hdf5(*file)) {
     formats::Hdf5Matrices found = formats::read_hdf5(path_, place.dataset);
     format_ = found.format;

@@ -12,8 +12,10 @@ namespace lexikos::test {
 /// Tokens given one by one.
 class ListedTokens : public TokenSource {
  public:
-  ListedTokens(Index vocabulary_size, std::vector<TokenId> ids)
-      : vocabulary_size_(vocabulary_size), ids_(std::move(ids)) {}
+  ListedTokens(Index vocabulary_size, std::vector<TokenId> ids, Index end_of_text = -1)
+      : vocabulary_size_(vocabulary_size), ids_(std::move(ids)) {
+    info_.end_of_text = end_of_text;
+  }
   [[nodiscard]] Index size() const override { return static_cast<Index>(ids_.size()); }
   [[nodiscard]] Index vocabulary_size() const override { return vocabulary_size_; }
   void read(Index begin, Index count, TokenId* out) const override {
@@ -21,10 +23,13 @@ class ListedTokens : public TokenSource {
     std::copy_n(ids_.begin() + begin, count, out);
   }
   [[nodiscard]] std::string name() const override { return "listed tokens"; }
+  [[nodiscard]] std::string format() const override { return "a list"; }
+  [[nodiscard]] TextInfo text_info() const override { return info_; }
 
  private:
   Index vocabulary_size_;
   std::vector<TokenId> ids_;
+  TextInfo info_;
 };
 
 }  // namespace lexikos::test

@@ -61,7 +61,7 @@ CheckpointHeader header_of(std::int64_t step) {
 History history_of(std::int64_t rows) {
   History history;
   for (std::int64_t step = 1; step <= rows; ++step) {
-    history.append("history", {step, step, 1.0, 2.0, 3.0, 4.0, 5.0});
+    history.append("history", {step, step, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   }
   return history;
 }
@@ -188,6 +188,19 @@ TEST_CASE("a byte that changed anywhere is refused, and the checkpoint before is
 
   std::vector<std::size_t> places = {0, whole.size() - 1, whole.size() - 8, whole.size() - 32};
   for (std::size_t at = 5; at < whole.size(); at += whole.size() / 300) places.push_back(at);
+  {
+    // The first and the last byte of every array, whatever its size.
+    const Hdf5Reader file(path);
+    for (const char* group : {"/parameters/", "/moment1/", "/moment2/"}) {
+      for (const std::string& name : file.members(group)) {
+        const DatasetInfo info = file.info(group + name);
+        if (info.size() == 0) continue;
+        REQUIRE(info.file_offset > 0);
+        places.push_back(static_cast<std::size_t>(info.file_offset));
+        places.push_back(places.back() + static_cast<std::size_t>(info.size() * info.element_bytes) - 1);
+      }
+    }
+  }
   for (const std::size_t at : places) {
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ (1 << at % 8));
@@ -251,14 +264,30 @@ TEST_CASE("old checkpoints are removed, and what killed writers left") {
   History().write(folder.file("history.h5"), {});
   write_bytes(folder.file("checkpoint_00000009.h5.tmp.4711"), "half");
   write_bytes(folder.file("history.h5.tmp.4711"), "another program's");
-  prune_checkpoints(folder.path(), 0);
+  prune_checkpoints(folder.path(), {0, 2});
   CHECK(folder.entries() == 7);
-  prune_checkpoints(folder.path(), 2);
+  prune_checkpoints(folder.path(), {2, 0});
   CHECK(folder.entries() == 4);
   CHECK(std::filesystem::exists(folder.file("checkpoint_00000005.h5")));
   CHECK(std::filesystem::exists(folder.file("checkpoint_00000004.h5")));
-  prune_checkpoints(folder.path(), 100);
+  prune_checkpoints(folder.path(), {100, 0});
   CHECK(folder.entries() == 4);
+}
+
+TEST_CASE("the newest checkpoints stay, and every m-th for ever") {
+  const TemporaryFolder folder;
+  // As a run goes: written every 5 steps, pruned each time.
+  for (std::int64_t step = 5; step <= 65; step += 5) {
+    write(checkpoint_path(folder.path(), step), step);
+    prune_checkpoints(folder.path(), {2, 20});
+  }
+  for (const std::int64_t step : {20, 40, 60, 65}) {
+    CHECK(std::filesystem::exists(checkpoint_path(folder.path(), step)));
+  }
+  CHECK(folder.entries() == 4);
+  prune_checkpoints(folder.path(), {1, 0});
+  CHECK(folder.entries() == 1);
+  CHECK(std::filesystem::exists(checkpoint_path(folder.path(), 65)));
 }
 
 TEST_CASE("a checkpoint that cannot be written leaves the ones before") {

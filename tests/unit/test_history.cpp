@@ -12,7 +12,7 @@ namespace {
 
 std::vector<HistoryValue> row(std::int64_t step) {
   const auto s = static_cast<double>(step);
-  return {step, step * 512, 9.0 / (s + 1), 1e-3, 1.0, 0.5 * s, 1024.0};
+  return {step, step * 512, 9.0 / (s + 1), 1e-3, 1.0, 0.5 * s, 1024.0, 0.001 * s};
 }
 
 History sample(std::int64_t steps) {
@@ -48,7 +48,7 @@ TEST_CASE("the base columns are those that readers know") {
   CHECK(names(history, "/history") ==
         std::vector<std::string>{"step int64", "tokens int64", "train_loss double",
                                  "learning_rate double", "gradient_norm double", "seconds double",
-                                 "tokens_per_second double"});
+                                 "tokens_per_second double", "data_seconds double"});
   CHECK(names(history, "/validation") ==
         std::vector<std::string>{"step int64", "tokens int64", "loss double", "perplexity double",
                                  "targets int64"});
@@ -117,13 +117,13 @@ TEST_CASE("a history without rows is a file, too") {
   const History read = History::read(folder.file("history.h5"));
   CHECK(read.rows("history") == 0);
   CHECK(read.rows("validation") == 0);
-  CHECK(read.columns("history").size() == 7);
+  CHECK(read.columns("history").size() == 8);
 }
 
 TEST_CASE("a row that does not fit is refused whole") {
   History history;
   CHECK(contains(error_of([&] { history.append("history", {std::int64_t{1}}); }),
-                 "has 7 columns and 1 values"));
+                 "has 8 columns and 1 values"));
   auto wrong = row(1);
   wrong[1] = 2.5;
   CHECK(contains(error_of([&] { history.append("history", wrong); }),
@@ -200,7 +200,7 @@ TEST_CASE("a restart takes the rows over, and its columns must be the file's") {
   }
 }
 
-TEST_CASE("a file of format version 1 has no rows by frequency") {
+TEST_CASE("a file of format version 1 has no rows by frequency and no data_seconds") {
   const TemporaryFolder folder;
   const std::string path = folder.file("history.h5");
   const History before = sample(20);
@@ -211,6 +211,7 @@ TEST_CASE("a file of format version 1 has no rows by frequency") {
     for (const char* group : {"history", "validation"}) {
       file.create_group(std::string("/") + group);
       for (const HistoryColumn& column : before.columns(group)) {
+        if (column.name == "data_seconds") continue;  // came later than version 2
         const std::string dataset = std::string("/") + group + "/" + column.name;
         std::visit([&](const auto& values) { file.write_extendable(dataset, values); },
                    column.values);
@@ -227,6 +228,8 @@ TEST_CASE("a file of format version 1 has no rows by frequency") {
   CHECK(into.rows("history") == 20);
   CHECK(into.rows("validation") == 2);
   CHECK(into.rows("frequency") == 0);
+  REQUIRE(values<double>(into, "history", "data_seconds").size() == 20);
+  CHECK(std::isnan(values<double>(into, "history", "data_seconds")[19]));
   CHECK(History::read(path).rows("frequency") == 0);
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "batch_checks.hpp"
 #include "data/step_batch.hpp"
 #include "data/synthetic_tokens.hpp"
 #include "data/token_file.hpp"
@@ -17,37 +18,7 @@ using test::ListedTokens;
 
 namespace {
 
-ListedTokens counting(Index size) {
-  std::vector<TokenId> ids(static_cast<std::size_t>(size));
-  std::iota(ids.begin(), ids.end(), TokenId{0});
-  return {size, ids};
-}
-
-template <class T>
-std::vector<T> to_host(const View1<const T>& view) {
-  std::vector<T> values(view.extent(0));
-  if (values.empty()) return values;
-  const HostBuffer<T> host("test", view.extent(0));
-  Kokkos::deep_copy(host, view);
-  std::copy_n(host.data(), values.size(), values.begin());
-  return values;
-}
-
-struct Positions {
-  std::vector<TokenId> ids, targets;
-};
-
-/// All positions of a rank's step, micro-batch after micro-batch.
-Positions positions_of(const StepBatch& batch) {
-  Positions all;
-  for (const MicroBatch& micro : batch.micro) {
-    const auto ids = to_host(micro.ids);
-    const auto targets = to_host(micro.targets);
-    all.ids.insert(all.ids.end(), ids.begin(), ids.end());
-    all.targets.insert(all.targets.end(), targets.begin(), targets.end());
-  }
-  return all;
-}
+ListedTokens counting(Index size) { return {size, counting_ids(size)}; }
 
 /// Compares everything that load() built with what follows from the ids.
 void check_batch(const StepBatch& batch, Index vocabulary_size) {
@@ -116,55 +87,7 @@ TEST_CASE("shares are contiguous, complete and differ by at most one") {
 }
 
 TEST_CASE("ranks together read every window exactly once an epoch, and none of them twice") {
-  struct Case {
-    Index tokens, sequences_a_rank, T;
-    int ranks;
-    Index windows;
-  };
-  for (const Case& c : {Case{100, 2, 8, 4, 12}, Case{94, 1, 5, 2, 18}, Case{97, 2, 8, 4, 12},
-                        Case{96, 2, 8, 4, 11}, Case{9, 1, 8, 3, 1}}) {
-    INFO(c.tokens << " tokens, B " << c.sequences_a_rank << ", T " << c.T << ", " << c.ranks
-                  << " ranks");
-    const ListedTokens source = counting(c.tokens);
-    const Index global = c.sequences_a_rank * c.ranks;
-    std::vector<BatchLoader> loaders;
-    for (int rank = 0; rank < c.ranks; ++rank) {
-      loaders.emplace_back(source, c.T, global, rank, c.ranks, 1, 7);
-    }
-    CHECK(loaders[0].sample_count() == c.windows);
-
-    // As many steps as make whole epochs.
-    const Index steps = c.windows;
-    const Index epochs = steps * global / c.windows;
-    std::vector<std::vector<Index>> reads(static_cast<std::size_t>(epochs),
-                                          std::vector<Index>(static_cast<std::size_t>(c.windows)));
-    std::map<Index, int> owner;  // sample number -> rank
-    for (Index step = 0; step < steps; ++step) {
-      for (int rank = 0; rank < c.ranks; ++rank) {
-        BatchLoader& loader = loaders[static_cast<std::size_t>(rank)];
-        const Share share = loader.samples(step);
-        const StepBatch& batch = loader.load(step);
-        CHECK(batch.sequences == c.sequences_a_rank);
-        CHECK(batch.targets_global == global * c.T);
-        const Positions positions = positions_of(batch);
-        for (Index g = share.begin; g < share.end; ++g) {
-          CHECK(owner.emplace(g, rank).second);  // no other rank has it
-          const Index window = loader.window(g);
-          ++reads[static_cast<std::size_t>(g / c.windows)][static_cast<std::size_t>(window)];
-          for (Index t = 0; t < c.T; ++t) {
-            // Token i of the source is i itself.
-            const auto n = static_cast<std::size_t>((g - share.begin) * c.T + t);
-            CHECK(static_cast<Index>(positions.ids[n]) == window * c.T + t);
-            CHECK(static_cast<Index>(positions.targets[n]) == window * c.T + t + 1);
-          }
-        }
-      }
-    }
-    CHECK(static_cast<Index>(owner.size()) == steps * global);
-    for (const auto& epoch : reads) {
-      CHECK(epoch == std::vector<Index>(static_cast<std::size_t>(c.windows), 1));
-    }
-  }
+  for (const EpochCase& c : epoch_cases()) check_every_window_once(counting(c.tokens), c);
 }
 
 TEST_CASE("neither ranks nor micro-batches change which tokens a step reads, and in which order") {

@@ -5,7 +5,9 @@
 
 #include "data/synthetic_tokens.hpp"
 #include "data/token_file.hpp"
+#include "data/token_scan.hpp"
 #include "data/unigram.hpp"
+#include "data/windows.hpp"
 #include "file_fixtures.hpp"
 #include "harness/catch.hpp"
 
@@ -39,13 +41,13 @@ TEST_CASE("ids of 16 and 32 bits are mapped and read as they were written") {
     CHECK(file.size() == 1000);
     CHECK(file.vocabulary_size() == 65536);
     CHECK(all_of(file) == std::vector<TokenId>(ids.begin(), ids.end()));
-    CHECK(file.info().tokenizer == "bytes");
-    CHECK(file.info().tokenizer_hash == "0123abcd");
-    CHECK(file.info().end_of_text == 65535);
-    CHECK(file.info().source_bytes == 1000);
-    CHECK(file.info().source_words == 200);
-    CHECK(file.info().documents == 3);
-    CHECK_NOTHROW(file.check_ids());
+    CHECK(file.text_info().tokenizer == "bytes");
+    CHECK(file.text_info().tokenizer_hash == "0123abcd");
+    CHECK(file.text_info().end_of_text == 65535);
+    CHECK(file.text_info().source_bytes == 1000);
+    CHECK(file.text_info().source_words == 200);
+    CHECK(file.text_info().documents == 3);
+    CHECK_NOTHROW(check_ids(file));
     TokenId one = 0;
     file.read(999, 1, &one);
     CHECK(one == 65535);
@@ -59,14 +61,14 @@ TEST_CASE("ids of 16 and 32 bits are mapped and read as they were written") {
     const TokenFile file(path, "validation");
     CHECK(file.mapped());
     CHECK(all_of(file) == ids);
-    CHECK_NOTHROW(file.check_ids());
+    CHECK_NOTHROW(check_ids(file));
   }
 
   SECTION("an empty split") {
     write_tokens(path, 10, std::vector<std::uint16_t>());
     const TokenFile file(path, "train");
     CHECK(file.size() == 0);
-    CHECK_NOTHROW(file.check_ids());
+    CHECK_NOTHROW(check_ids(file));
     CHECK(contains(error_of([&] { window_count(file, 4); }), "prepare more text"));
   }
 }
@@ -85,8 +87,8 @@ TEST_CASE("layouts that cannot be mapped are read through HDF5, with the same id
     std::vector<TokenId> part(23);
     file.read(40, 23, part.data());
     CHECK(part == std::vector<TokenId>(ids.begin() + 40, ids.begin() + 63));
-    CHECK(file.info().tokenizer == "bytes");
-    CHECK(file.info().source_bytes == -1);
+    CHECK(file.text_info().tokenizer == "bytes");
+    CHECK(file.text_info().source_bytes == -1);
     CHECK(file.train_counts() == count_tokens(file));
   };
   Layout layout;
@@ -214,11 +216,11 @@ TEST_CASE("an id that is not below the vocabulary size is named with file, datas
   ids[70123] = 65536;
   write_tokens(path, 65536, ids);
   const TokenFile file(path, "train");
-  const std::string text = error_of([&] { file.check_ids(); });
+  const std::string text = error_of([&] { check_ids(file); });
   CHECK(contains(text, "token id 65536 at offset 70123 of '" + path + ":/train'"));
   CHECK(contains(text, "vocabulary size 65536"));
-  CHECK_NOTHROW(file.check_ids(0, 70123));
-  CHECK_NOTHROW(file.check_ids(70124));
+  CHECK_NOTHROW(check_ids(file, 0, 70123));
+  CHECK_NOTHROW(check_ids(file, 70124));
   CHECK(contains(error_of([&] { (void)file.train_counts(); }), "offset 70123"));
 }
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Frontier (OLCF): four AMD MI250X a node, eight devices. Not run by us: README.md.
+# Frontier (OLCF): four AMD MI250X a node, eight devices. Not yet run there: README.md.
 module load PrgEnv-amd rocm craype-accel-amd-gfx90a cray-hdf5 cmake
 
 # MPI takes device memory.

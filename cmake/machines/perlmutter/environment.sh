@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Perlmutter (NERSC), GPU nodes: four NVIDIA A100 each. Not run by us: README.md.
+# Perlmutter (NERSC), GPU nodes: four NVIDIA A100 each. Not yet run there: README.md.
 module load PrgEnv-gnu cudatoolkit craype-accel-nvidia80 cray-hdf5 cmake
 
 # MPI takes device memory.

@@ -1,4 +1,4 @@
-#include "weights/mapped_file.hpp"
+#include "utils/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,9 +12,9 @@
 
 namespace lexikos {
 
-MappedFile::MappedFile(const std::string& path) : path_(path) {
+MappedFile::MappedFile(const std::string& path, const std::string& advice) : path_(path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) refuse(std::string(std::strerror(errno)) + "; check capacity.files");
+  if (descriptor < 0) refuse(std::string(std::strerror(errno)) + "; " + advice);
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;
   if (!known || !S_ISREG(status.st_mode) || status.st_size == 0) {

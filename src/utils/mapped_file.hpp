@@ -11,8 +11,9 @@ namespace lexikos {
 
 class MappedFile {
  public:
-  /// Maps `path`. Throws Error(file): missing, a folder, empty, or refused by the system.
-  explicit MappedFile(const std::string& path);
+  /// Maps `path`. Throws Error(file): missing, a folder, empty, or refused by the system. `advice`
+  /// ends the message of a file that cannot be opened ("check data.tokens").
+  explicit MappedFile(const std::string& path, const std::string& advice = "check the path");
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
