@@ -15,6 +15,7 @@ EXAMPLES = """examples:
   python3 -m postprocess perplexity runs/first_run --evaluation -o differences.png
   python3 -m postprocess frequency runs/first_run -o frequency.png
   python3 -m postprocess efficiency runs/first_run --target untied
+  python3 -m postprocess tasks runs/first_run -o tasks.png
   python3 -m postprocess cosine runs/first_run --matrix output
   python3 -m postprocess capacity runs/capacity/capacity.h5 -o map.png --histograms cosines.png
   python3 -m postprocess packing runs/packing -o packing.png
@@ -57,6 +58,8 @@ def build_parser() -> argparse.ArgumentParser:
     efficiency = _add(group, "efficiency", [run, form], "table: training tokens to reach the target's final loss",
                       "Training tokens that each variant needs to reach the target's last validation loss.")
     efficiency.add_argument("--target", metavar="VARIANT", help="variant whose last loss is to be reached (default: tied)")
+    _add(group, "tasks", [run, reference, form], "table: evaluation tasks", "Accuracies and perplexities of evaluation "
+         "tasks, with standard errors, and paired differences to the reference with their intervals.", "no figure")
     cosine = _add(group, "cosine", [run, reference, tokens], "figure and table: cosines of embedding rows",
                   "Cosines of all pairs of rows of each embedding matrix.",
                   "RUN/cosine.png, for output RUN/cosine_output.png")

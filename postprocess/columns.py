@@ -17,6 +17,8 @@ EFFICIENCY = [["variant", "reached_of", "level", "tokens_needed", "tokens_needed
               ["variant", "each"]]
 GEOMETRY = [["variant", "rows", "count", "zero_rows", "mean", "deviation", "epsilon"],
             ["variant", "rows", "relative", "relative_sd", "effective_rank", "effective_rank_sd"]]
+TASKS = ["task", "metric", "variant", "seeds", "value", "stderr", "value_sd", "task_difference", "document_half", "pairs",
+         "seed_half"]
 EPSILON = ["variant", "matrix", "seeds", "tokens", "epsilon", "epsilon_sd", "epsilon_centred", "relative"]
 CAPACITY_FACTS = ["matrix", "vocabulary", "width", "element", "zero_rows", "padding", "untrained", "outliers"]
 CAPACITY = [["matrix", "row_set", "mean", "deviation", "epsilon", "capacity_class", "relative"],
@@ -40,6 +42,7 @@ FREQUENCY_FULL = ["bin", "lower", "upper", "ids", "targets", "share", "variant",
                   *_DIFFERENCE]
 EFFICIENCY_FULL = ["variant", "pairs", "reached", "level", "tokens_needed", "tokens_needed_sd", "ratio", "ratio_sd", "each",
                    "tokens"]
+TASKS_FULL = [*TASKS[:4], "documents", *TASKS[4:], "chance"]
 CAPACITY_FULL = ["matrix", "file", "side", "vocabulary", "width", "row_set", "count", *CAPACITY[0][2:],
                  *CAPACITY[1][2:], *CAPACITY[2][2:], "entropy_rank_singular", *CAPACITY[3][3:]]
 PACKING_FULL = ["source", *PACKING, "seconds", "learning_rate", "seed"]

@@ -92,6 +92,25 @@ def efficiency(options: argparse.Namespace) -> None:
     print(tables.folded([analysis.METHOD]))
 
 
+def tasks(options: argparse.Namespace) -> None:
+    from . import columns, reader, style, tables, task_figure, task_table, variants
+
+    run, scores, missing = reader.read_tasks(options.run)
+    found = variants.variants_of(run)
+    reference = variants.find_reference(found, options.reference)
+    rows = task_table.rows(found, reference, scores)
+    if not _printed(options, rows, columns.TASKS_FULL):
+        keys = _blocks([columns.TASKS], variants.several_seeds(found))[0]
+        print(tables.text_table(rows, keys))
+        _print_reference(found, reference)
+        print("".join(f"no {reader.TASKS} yet: {name}\n" for name in missing), end="")
+        print(tables.folded(task_table.remarks(scores)) + "\n")
+        print(tables.definition_text(keys))
+    if options.output:
+        style.save(task_figure.draw(rows), options.output)
+        _wrote(options)
+
+
 def cosine(options: argparse.Namespace) -> None:
     from . import columns, cosine_figure, cosine_table, reader, style, tables, variants
 

@@ -143,16 +143,35 @@ PACKING = {
     "r2": ("R2", "1 - sum of squared errors of eps / sum of its squared deviations from the mean"),
     "mape": ("MAPE", "mean of |error of eps| / eps; where k <= d, eps is about 1e-4 and rules the mean"),
 }
-ALL = {**PACKING, **CAPACITY, **NAMES, **GEOMETRY, **EFFICIENCY, **FREQUENCY, **COST, **DIFFERENCE, **LOSS}
+TASKS = {
+    "task": ("task", "an evaluation task"),
+    "metric": ("metric", "acc: share of documents whose right choice is the likeliest (first of equal ones), or whose last "
+               "word is greedily right; acc_norm, acc_bytes: the same, log-likelihoods divided by the choice's length in "
+               "code points, in UTF-8 bytes; perplexity: exp of minus the mean log-likelihood, per word; word_perplexity, "
+               "byte_perplexity: exp of the nats per word, per byte of the original page; bits_per_byte"),
+    "documents": ("documents", "questions or pages"),
+    "value": ("value", "over several seeds their mean, of perplexities the geometric one"),
+    "stderr": ("stderr", "standard error of the value over the documents: sample standard deviation / sqrt(n); of "
+               "perplexities to first order"),
+    "value_sd": ("sd", "sample standard deviation of the value over the seeds"),
+    "task_difference": ("difference", "value minus the reference's with the same seed, mean over the pairs; of perplexities "
+                        "the difference of their natural logarithms"),
+    "document_half": ("+- (docs)", "1.96 standard errors of the difference over the documents, each paired with itself: "
+                      "what other documents would change"),
+    "seed_half": ("+- (seeds)", "half the width of the 95 % Student-t interval of the difference over the pairs of seeds: "
+                  "what other seeds would change; N/A for one pair"),
+    "chance": ("chance", "accuracy of a blind choice"),
+}
+ALL = {**PACKING, **TASKS, **CAPACITY, **NAMES, **GEOMETRY, **EFFICIENCY, **FREQUENCY, **COST, **DIFFERENCE, **LOSS}
 # Columns that say something only where there are several seeds.
 OVER_SEEDS = {"seeds", "loss_sd", "pairs", "difference_half", "difference_sd", "change_of_reference_interval",
               "change_of_member_interval", "tokens_per_second_sd", "reached_of", "tokens_needed_sd", "ratio_sd", "each",
-              "relative_sd", "effective_rank_sd", "epsilon_sd"}
+              "relative_sd", "effective_rank_sd", "epsilon_sd", "value_sd", "seed_half"}
 
 _COUNTS = {"step", "tokens", "targets", "compared_at_tokens", "trainable", "fixed", "shared", "input_trainable",
            "count", "zero_rows", "tokens_per_second", "tokens_per_second_sd", "seeds", "pairs", "ids", "reached",
            "tokens_needed", "tokens_needed_sd", "vocabulary", "width", "padding", "untrained", "outliers", "d", "k", "p",
-           "repeats", "number"}
+           "repeats", "number", "documents"}
 _CAPACITIES = {"log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted"}
 _PERCENT = {"change_of_reference": "+.2f", "change_of_member": "+.2f", "change_of_reference_interval": "+.2f",
             "change_of_member_interval": "+.2f", "gemm_share": ".1f", "share": ".2f", "mape": ".2f"}
@@ -162,7 +181,7 @@ _DECIMALS = {"difference_nats": "+.4f", "difference_low": "+.4f", "difference_hi
              "coherence": ".6f", "published": ".6f", "welch": ".6f", "seconds": ".1f", "learning_rate": "g", "seed": ".0f",
              "C": ".5f", "a": ".5f", "b": ".5f", "c": ".5f", "r2": ".5f", "entropy_rank": ".1f",
              "entropy_rank_singular": ".1f", "participation": ".1f", "skewness": "+.2f", "smallest": "+.4f",
-             "largest": "+.4f", "token_cosine": "+.4f"}
+             "largest": "+.4f", "token_cosine": "+.4f", "task_difference": "+.4f"}
 
 
 def shown(key: str, value: object) -> str:

@@ -7,6 +7,8 @@ never disturbed and file systems without flock work.
 evaluation.h5 holds the one validation of a checkpoint, made by the job "evaluate"; it is read as a member whose only
 validation is that one.
 
+tasks.h5 (the same job on evaluation tasks) is read as a member without any validation, and its tasks.
+
 capacity.h5 (job "capacity") holds embedding matrices, cell_*.h5 (job "packing") one cell of a packing experiment each; they
 may lie in a run's folder or anywhere else.
 
@@ -25,8 +27,8 @@ import numpy as np
 from .failure import FILES, Failure
 
 NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1,
-                  "lexikos-capacity": 1, "lexikos-packing": 1}
-HISTORY, EVALUATION, CAPACITY, CELLS = "history.h5", "evaluation.h5", "capacity.h5", "cell_*.h5"
+                  "lexikos-capacity": 1, "lexikos-packing": 1, "lexikos-tasks": 1}
+HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
 @dataclass
@@ -81,6 +83,27 @@ class Member:
     def geometry_column(self, name: str) -> np.ndarray:
         """Values [matrices for each measurement, in turn] of a geometry column; empty where the deck asked for none."""
         return self.geometry[name].values if name in self.geometry else np.empty(0)
+
+
+@dataclass
+class TaskScores:
+    """One evaluation task: arrays over its documents [D] and over their requests [R], which are the choices.
+
+    Document d has the requests first_request[d] .. first_request[d + 1] - 1; log_likelihood in nats.
+    """
+
+    name: str
+    shape: str
+    metrics: tuple[str, ...]
+    description: str
+    gold: np.ndarray
+    page_words: np.ndarray
+    page_bytes: np.ndarray
+    first_request: np.ndarray
+    log_likelihood: np.ndarray
+    greedy: np.ndarray
+    code_points: np.ndarray
+    bytes: np.ndarray
 
 
 @dataclass
@@ -180,6 +203,41 @@ def what_was_evaluated(run: Run) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for member in run.members:
         found.setdefault(f"{member.text('checkpoint')}; {member.text('definition')}", []).append(member.name)
+    return found
+
+
+def has_tasks(folder: Path) -> bool:
+    """Whether a member of the run in `folder` has a tasks.h5."""
+    return folder.is_dir() and bool(_member_folders(folder, TASKS))
+
+
+def read_tasks(folder: Path) -> tuple[Run, dict[str, list[TaskScores]], list[str]]:
+    """(the run's members that have a tasks.h5; the tasks of each, by the member's folder; names of those that have none)."""
+    folders = _member_folders(folder, TASKS)
+    if not folders:
+        raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"evaluate\" with "
+                      "evaluate.requests writes it")
+    missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
+    found = {str(path): _task_scores(path / TASKS) for path in folders}
+    return Run(folder, [read_member(path, TASKS) for path in folders]), found, missing
+
+
+def _task_scores(path: Path) -> list[TaskScores]:
+    with _open(path, "lexikos-tasks") as file, _reading(path):
+        tasks = {name: [_plain(value) for value in file[f"tasks/{name}"][()]]
+                 for name in ("name", "shape", "metrics", "description")}
+        documents = {name: file[f"documents/{name}"][()] for name in ("task", "gold", "words", "bytes", "first_request")}
+        requests = {name: file[f"requests/{name}"][()] for name in ("log_likelihood", "greedy", "code_points", "bytes")}
+    found = []
+    for number, name in enumerate(tasks["name"]):
+        own = np.flatnonzero(documents["task"] == number)
+        if own.size == 0 or not np.array_equal(own, np.arange(own[0], own[-1] + 1)):
+            raise Failure(FILES, f"{path}: damaged or incomplete (documents of {name})")
+        firsts = documents["first_request"][own[0] : own[-1] + 2]
+        cut = slice(int(firsts[0]), int(firsts[-1]))
+        found.append(TaskScores(name, tasks["shape"][number], tuple(tasks["metrics"][number].split()),
+                                tasks["description"][number], documents["gold"][own], documents["words"][own],
+                                documents["bytes"][own], firsts - firsts[0], *(values[cut] for values in requests.values())))
     return found
 
 

@@ -5,7 +5,8 @@ import shlex
 from pathlib import Path
 
 from . import (columns, comparison, cosine_figure, cosine_table, deck, definitions, efficiency, epsilon_curves, epsilon_figure,
-               frequency, frequency_figure, geometry_sections, history_figure, page, perplexity_figure)
+               frequency, frequency_figure, geometry_sections, history_figure, page, perplexity_figure,
+               task_section)
 from .page import text
 from .reader import Member, Run
 from .variants import DEFAULT_REFERENCE, Variant, ordered, several_seeds, singles, unpaired
@@ -29,6 +30,8 @@ def build(run: Run, variants: list[Variant], reference: Variant | None, tokens: 
         _unigram_section(rows), _frequency_section(run, variants, reference),
         _efficiency_section(run, variants, reference), _cosine_section(run, variants, tokens),
         _epsilon_section(run, variants),
+        task_section.section(run, reference.name if reference else None,
+                             _command("tasks", run, reference, "-o tasks.png")),
         geometry_sections.capacity(run.folder), geometry_sections.packing(run.folder), _facts_section(members),
         _deck_section(variants)])
 

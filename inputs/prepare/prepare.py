@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Turn text into the tokens file that Lexikos trains on. `prepare.py --help` lists the commands."""
+"""Turn text into the tokens file that Lexikos trains on, and evaluation tasks into the requests file that it scores.
+`prepare.py --help` lists the commands."""
 
 import argparse
 import os
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 
 import ids_command
+import tasks_command
 from failure import FILES, RESOURCES, USAGE, Failure
 
 EXAMPLES = """examples:
@@ -17,8 +19,14 @@ EXAMPLES = """examples:
   prepare.py text --out runs/data/bytes.h5 --train a.txt --validation-fraction 0.1 --tokenizer bytes
   prepare.py encode --tokens runs/data/bible.h5 "In the beginning" > prompt.txt
   prepare.py decode --tokens runs/data/bible.h5 runs/first_run/tied/samples.txt
+  prepare.py text --out runs/data/gpt2.h5 --train a.txt --tokenizer-model r50k_base.tiktoken
+  prepare.py tasks --out runs/data/requests.h5 --tokens runs/data/mine.h5 --task hellaswag=hellaswag.jsonl.gz
 
 exit status: 0 done, 2 command line, 3 files, 5 a Python module is missing"""
+
+
+# How a file of tiktoken ranks may be used; the definitions are in tokenizer_files.py.
+ENCODINGS = ("r50k_base", "cl100k_base", "o200k_base")
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="prepare.py", description="Turn text into tokens.h5: token ids of a training and a validation "
-                    "part, ready to be memory-mapped.", epilog=EXAMPLES,
+                    "part, ready to be memory-mapped; and evaluation tasks into requests.h5.", epilog=EXAMPLES,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common = argparse.ArgumentParser(add_help=False)
@@ -45,7 +53,10 @@ def build_parser() -> argparse.ArgumentParser:
     common.add_argument("--vocabulary", type=int, metavar="V",
                         help="number of ids for sentencepiece (default 8192; debian: 16384)")
     common.add_argument("--tokenizer-model", type=Path, metavar="FILE",
-                        help="use this SentencePiece model instead of learning one")
+                        help="use this one instead of learning one: a SentencePiece model, a tokenizer.json, or a file of "
+                        "tiktoken ranks")
+    common.add_argument("--tiktoken-encoding", choices=ENCODINGS,
+                        help="how a file of tiktoken ranks is used that is none of the published ones")
     commands.add_parser("bible", parents=[common], help="the King James Bible of Debian's package bible-kjv",
                         description="The King James Bible (4.1 MB, public domain) from Debian's package bible-kjv: one "
                         "document per chapter, validation by whole books.")
@@ -64,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
                       help="without --validation: hold out the last F of each file, in characters, cut back to a line "
                       "start (default 0.05)")
     ids_command.add_parsers(commands)
+    tasks_command.add_parser(commands, ENCODINGS)
     return parser
 
 
@@ -73,6 +85,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise Failure(USAGE, "--tokenizer bytes has 257 ids and no model: leave out --vocabulary and --tokenizer-model")
     if options.vocabulary is not None and options.tokenizer_model is not None:
         raise Failure(USAGE, "--tokenizer-model brings its own vocabulary: leave out --vocabulary")
+    if options.tiktoken_encoding is not None and options.tokenizer_model is None:
+        raise Failure(USAGE, "--tiktoken-encoding goes with --tokenizer-model")
     if options.vocabulary is not None and options.vocabulary < 1:
         raise Failure(USAGE, f"--vocabulary {options.vocabulary}: must be positive")
     if options.command == "text" and not 0.0 < options.validation_fraction < 1.0:
@@ -80,7 +94,6 @@ def check_options(options: argparse.Namespace) -> None:
     if options.command == "text" and options.validation:
         for path in {path.resolve() for path in options.train} & {path.resolve() for path in options.validation}:
             raise Failure(USAGE, f"{path} is both a training and a validation file")
-    check_output(options.out)
 
 
 def check_output(path: Path) -> None:
@@ -113,7 +126,9 @@ def make_tokenizer(options: argparse.Namespace, train: list[str]):
     if options.tokenizer == "bytes":
         return tokenizer.ByteTokenizer()
     if options.tokenizer_model is not None:
-        return tokenizer.load_sentencepiece(options.tokenizer_model)
+        import tokenizer_files
+
+        return tokenizer_files.load(options.tokenizer_model, options.tiktoken_encoding)
     return tokenizer.train_sentencepiece(train, options.vocabulary or (16384 if options.command == "debian" else 8192))
 
 
@@ -154,7 +169,11 @@ def prepare(options: argparse.Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
-        ids_command.run(options) if options.command in ids_command.COMMANDS else prepare(options)
+        if options.command in ids_command.COMMANDS:
+            ids_command.run(options)
+        else:
+            check_output(options.out)
+            tasks_command.run(options) if options.command == "tasks" else prepare(options)
     except Failure as failure:
         print(f"prepare.py: error: {failure}", file=sys.stderr)
         return failure.status

@@ -1,7 +1,9 @@
 """Tokenizers: text <-> token ids. `decode(encode(text)) == text` for every text is what each one promises.
 
 Each has the same attributes: `name`, `vocabulary_size` (V, ids are 0 .. V-1), `end_of_text` (an id that no text can
-produce), `model` (the raw model file, empty for bytes), `pieces` (V strings for reports).
+produce), `model` (the raw model file, empty for bytes), `pieces` (V strings for reports), `begin_of_text` (an id, or
+None where the tokenizer has none) and `begin_piece` (how text spells it, or else the end of text). tokenizer_files.py
+has those that others made.
 """
 
 import io
@@ -24,6 +26,8 @@ class ByteTokenizer:
     name = "bytes"
     vocabulary_size = 257
     end_of_text = 256
+    begin_of_text = None
+    begin_piece = END_OF_TEXT
     model = b""
 
     @property
@@ -49,6 +53,9 @@ class SentencePieceTokenizer:
         self.model = model
         self.end_of_text = eos if eos >= 0 else size
         self.vocabulary_size = size if eos >= 0 else size + 1
+        bos = self._processor.bos_id()
+        self.begin_of_text = bos if bos >= 0 else None
+        self.begin_piece = self._processor.id_to_piece(bos if bos >= 0 else eos) if max(bos, eos) >= 0 else END_OF_TEXT
         # A model that puts a space before its input cannot be given a text in parts.
         self._in_parts = self.decode(np.concatenate([self._ids(["a\n"]), self._ids(["b"])])) == "a\nb"
         self._mark_ids = self._byte_ids(SPACE_MARK) if self._in_parts else None

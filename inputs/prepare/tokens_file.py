@@ -8,12 +8,10 @@ Layout, format "lexikos-tokens" version 1:
                     documents, description
   /train_counts     uint64[V], how often each id is in /train
   /pieces           string[V], the text of each id, for reports
-  /tokenizer_model  uint8, the model file (length 0 for bytes)
+  /tokenizer_model  uint8, the model file (length 0 for bytes; SentencePiece, tokenizer.json or tiktoken ranks)
 """
 
-import contextlib
 import hashlib
-import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +19,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from failure import FILES, Failure
+import whole_file
 
 FORMAT = "lexikos-tokens"
 FORMAT_VERSION = 1
-ALIGNMENT = 64  # bytes; a mapped dataset then starts at a whole element
 
 
 @dataclass
@@ -53,19 +50,9 @@ def id_type(vocabulary_size: int) -> np.dtype:
 
 
 def write_tokens(path: Path, tokenizer, train: Part, validation: Part, source: str) -> None:
-    """Write the file under a temporary name, flush it to the disk, then rename: a reader never sees half a file."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with h5py.File(temporary, "w", alignment_threshold=1, alignment_interval=ALIGNMENT) as file:
-            _write_contents(file, tokenizer, {"train": train, "validation": validation}, source)
-        _flush_to_disk(temporary)
-        os.replace(temporary, path)
-        _flush_to_disk(path.parent)
-    except OSError as error:
-        raise Failure(FILES, f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    """The file, whole or not at all."""
+    parts = {"train": train, "validation": validation}
+    whole_file.write(path, lambda file: _write_contents(file, tokenizer, parts, source))
 
 
 def _write_contents(file: h5py.File, tokenizer, parts: dict[str, Part], source: str) -> None:
@@ -97,15 +84,6 @@ def _write_part(file: h5py.File, name: str, part: Part, vocabulary: int) -> None
     dataset.attrs["documents"] = np.int64(part.documents)
     dataset.attrs["description"] = ("token ids, each document followed by end_of_text; source_bytes: UTF-8 bytes of the "
                                     "text; source_words: its whitespace-separated words")
-
-
-def _flush_to_disk(path: Path) -> None:
-    """fsync a file, or a folder so that a rename in it lasts."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def code_version() -> str:

@@ -85,6 +85,21 @@ void Head<S>::loss(const ExecSpace& space, View2<const S> x, View1<const TokenId
 }
 
 template <class S>
+void Head<S>::score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+                    View1<double> nll, View1<std::uint8_t> largest) {
+  const Region region("Lexikos::head::score");
+  const Index n = x.extent(0);
+  for (Index begin = 0; begin < n; begin += settings_.chunk) {
+    const Index rows = std::min(settings_.chunk, n - begin);
+    const View2<S> logits = arena_->view2<S>(logits_, rows, shape_.vocabulary);
+    const View1<const TokenId> wanted = part_of(targets, begin, rows);
+    gemm<S>(space, Op::none, Op::transpose, S(1), rows_of(x, begin, rows), weight_, S(0), logits);
+    cross_entropy::loss<S>(space, logits, wanted, part_of(nll, begin, rows));
+    cross_entropy::is_largest<S>(space, logits, wanted, part_of(largest, begin, rows));
+  }
+}
+
+template <class S>
 Counts Head<S>::counts() const {
   Counts counts;
   counts.trainable = shape_.vocabulary * shape_.width;

@@ -2,6 +2,8 @@
 // Chunk by chunk of positions, so that the logits of a whole batch never exist.
 #pragma once
 
+#include <cstdint>
+
 #include "package.hpp"
 
 namespace lexikos::head {
@@ -32,6 +34,10 @@ class Head {
   /// The loss alone. Reads x [N C], targets [N]; overwrites nll [N].
   void loss(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
             View1<double> nll);
+
+  /// The same, and whether each target is the likeliest id: overwrites largest [N] with 1 or 0.
+  void score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+             View1<double> nll, View1<std::uint8_t> largest);
 
   View2<S> weight() const { return weight_; }
   ArenaRange range(const ParameterList& list) const { return arena_range(list, id_, id_); }

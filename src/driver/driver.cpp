@@ -15,6 +15,7 @@
 #include "driver/member_files.hpp"
 #include "driver/packing.hpp"
 #include "driver/sample.hpp"
+#include "driver/score_tasks.hpp"
 #include "driver/tables.hpp"
 #include "driver/trainer.hpp"
 #include "utils/stop_signal.hpp"
@@ -155,6 +156,8 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
         import_model(settings[i], comm, console);
       } else if (job == "sample") {
         sample(settings[i], arguments.restart, comm, console);
+      } else if (job == "evaluate" && !settings[i].run.requests_file.empty()) {
+        results[i] = {true, score_tasks(settings[i], arguments.restart, comm, console)};
       } else if (job == "evaluate") {
         results[i] = {true, evaluate(settings[i], arguments.restart, comm, console)};
       } else {
@@ -164,8 +167,9 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
     }
   };
   world.on_all([&] { comm.on_all(all_members); });
-  const std::string& job = settings.front().run.job;
-  if (job != "train" && (job != "evaluate" || results.size() == 1)) return;
+  const RunSettings& run = settings.front().run;
+  const bool losses = run.job == "train" || (run.job == "evaluate" && run.requests_file.empty());
+  if (!losses || (run.job == "evaluate" && results.size() == 1)) return;
   share_results(results, world, comm.is_root());
   Console console(world.is_root());
   print_summary(plan, results,

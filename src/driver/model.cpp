@@ -179,6 +179,20 @@ void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch,
 }
 
 template <class S>
+void Model<S>::score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
+                     const ScoredTargets& scored) {
+  const Index b = micro.sequences, count = scored.target.extent(0);
+  embed(space, batch);
+  token_rows::spread<S>(space, arena_.template view2<S>(e_, batch.distinct_count, shape_.width),
+                        micro.slot, transformer_.input(b));
+  transformer_.forward(space, micro.spans, b);
+  // No backward follows: the room of the output's gradient takes the rows that are scored.
+  const View2<S> chosen(transformer_.output_gradient(b).data(), count, shape_.width);
+  token_rows::spread<S>(space, transformer_.output(b), scored.position, chosen);
+  head_.score(space, chosen, scored.target, scored.nll, scored.largest);
+}
+
+template <class S>
 void Model<S>::logits(const ExecSpace& space, Index sequences, View2<S> out) const {
   gemm<S>(space, Op::none, Op::transpose, S(1), transformer_.output(sequences), head_.weight(),
           S(0), out);

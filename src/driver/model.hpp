@@ -31,6 +31,14 @@ struct ModelSizes {
   Index rank_sequences = 0;  // of one step on one rank, at most
 };
 
+/// Targets that are scored alone, and what becomes known of them. All [K], on the device.
+struct ScoredTargets {
+  View1<const std::int32_t> position;  // of the micro-batch: what the target is predicted at
+  View1<const TokenId> target;
+  View1<double> nll;
+  View1<std::uint8_t> largest;  // 1: no id is likelier
+};
+
 template <class S>
 class Model {
  public:
@@ -60,6 +68,11 @@ class Model {
   /// One id more in each text, at place `position`. Reads ids [B]; overwrites out [B V], the logits
   /// of what follows.
   void decode(const ExecSpace& space, View1<const TokenId> ids, Index position, View2<S> out);
+
+  /// Scores chosen targets of one micro-batch of `batch`: overwrites their nll (nats) and whether
+  /// each is the likeliest id. The head sees no other position.
+  void score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
+             const ScoredTargets& scored);
 
   /// Logits of the last micro-batch that evaluate has seen, of `sequences` sequences.
   /// Overwrites out [sequences T, V].

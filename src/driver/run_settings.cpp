@@ -50,6 +50,15 @@ void read_run(const Deck& deck, RunSettings& s) {
        .unit = "increasing"},
       {1e-7, 1e-6, 1e-5, 1e-4}, Above(0) && Below(1));
   check_edges(validation, s.frequency_edges);
+  const DeckTable evaluate = deck.table("evaluate");
+  s.requests_file = evaluate.text(
+      {.name = "requests",
+       .doc = "path of a requests.h5 that the job evaluate scores instead of the validation tokens"},
+      "");
+  s.share_contexts = evaluate.flag(
+      {.name = "share_contexts",
+       .doc = "compute a context that choices share once; false: with each (the same numbers, slower)"},
+      true);
   s.geometry_every = deck.table("geometry").integer(
       {.name = "every",
        .doc = "between measurements of the cosines of all pairs of embedding rows; 0: never",

@@ -50,6 +50,9 @@ struct RunSettings {
   Index validation_tokens = 0;  // 0: all
   std::vector<double> frequency_edges;  // of the bins that the loss is stratified by
 
+  std::string requests_file;   // that the job evaluate scores; empty: the validation tokens
+  bool share_contexts = true;  // of a question's choices
+
   Index geometry_every = 0;  // steps; 0: never
 
   Index checkpoint_every = 0;  // steps; 0: at the end only

@@ -69,4 +69,23 @@ void loss(const ExecSpace& space, View2<const S> logits, View1<const TokenId> ta
       });
 }
 
+/// largest[n] = 1 where the target's logit is the row's largest, the first of equal ones; else 0.
+/// Reads logits [R V] and targets [R]; overwrites largest [R].
+template <class S>
+void is_largest(const ExecSpace& space, View2<const S> logits, View1<const TokenId> targets,
+                View1<std::uint8_t> largest) {
+  const Index v_count = logits.extent(1);
+  for_rows(
+      "Lexikos::cross_entropy::is_largest", space, logits.extent(0),
+      KOKKOS_LAMBDA(const Lane& lane, const Index n) {
+        const S* const row = logits.data() + n * v_count;
+        const Index target = targets.data()[n];
+        const S at_target = row[target];
+        const Index above = lane.template sum<Index>(v_count, [=](const Index v) {
+          return Index(row[v] > at_target || (row[v] == at_target && v < target));
+        });
+        lane.once([=]() { largest.data()[n] = above == 0 ? 1 : 0; });
+      });
+}
+
 }  // namespace lexikos::cross_entropy

@@ -1,0 +1,119 @@
+"""`prepare.py tasks`: evaluation records and a tokenizer -> requests.h5."""
+
+import argparse
+import time
+from pathlib import Path
+
+import task_requests
+from failure import FILES, USAGE, Failure
+
+DESCRIPTION = """Turn the records of evaluation tasks into requests.h5, which the job `evaluate` scores. Records are JSON
+objects, one a line, plain or .gz; of wikitext also its raw text. Take the tokenizer from the tokens file that the model
+was trained on."""
+
+
+def add_parser(commands, encodings: tuple[str, ...]) -> None:
+    parser = commands.add_parser("tasks", help="evaluation tasks: requests.h5 for the job evaluate",
+                                 description=DESCRIPTION)
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE",
+                        help="requests file to write; it appears, or replaces an older one, only when it is whole")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--tokens", type=Path, metavar="FILE", help="tokens file whose tokenizer is used")
+    source.add_argument("--tokenizer-model", type=Path, metavar="FILE",
+                        help="SentencePiece model, tokenizer.json or file of tiktoken ranks")
+    source.add_argument("--tokenizer", choices=("bytes",), help="one id per byte, 257 ids")
+    parser.add_argument("--tiktoken-encoding", choices=encodings,
+                        help="how a file of tiktoken ranks is used that is none of the published ones")
+    parser.add_argument("--task", required=True, action="append", metavar="NAME=FILE",
+                        help="a task and its records, again for each task. NAME: hellaswag, arc_easy, arc_challenge, piqa, "
+                        "winogrande, lambada_openai, wikitext, or the path of a .toml that describes one")
+    parser.add_argument("--shots", type=int, default=0, metavar="N", help="examples before each question (default 0)")
+    parser.add_argument("--shots-from", action="append", default=[], metavar="NAME=FILE",
+                        help="records that a task's examples are drawn from (default: its own others)")
+    parser.add_argument("--seed", type=int, default=task_requests.SEED,
+                        help=f"of that draw (default {task_requests.SEED}, the harness's)")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N records of each task")
+    parser.add_argument("--bos", action="store_true",
+                        help="begin every text with the begin of text (else end of text), once")
+
+
+def run(options: argparse.Namespace) -> None:
+    import requests_file
+
+    if options.shots < 0 or (options.limit is not None and options.limit < 1):
+        raise Failure(USAGE, "--shots must not be negative, --limit must be positive")
+    start = time.monotonic()
+    asked = [(_task(name), Path(file)) for name, file in map(_pair, options.task)]
+    names = [task.name for task, _ in asked]
+    for name in names:
+        if names.count(name) > 1:
+            raise Failure(USAGE, f"--task {name} is there twice")
+    sources = dict(map(_pair, options.shots_from))
+    for name in sources:
+        if name not in names or options.shots == 0:
+            raise Failure(USAGE, f"--shots-from {name}: no task of that name with --shots")
+    tokenizer = _tokenizer(options)
+    encoder = task_requests.Encoder(tokenizer, options.bos)
+    found = []
+    for task, path in asked:
+        source = Path(sources[task.name]) if task.name in sources else None
+        examples = task_requests.Examples(options.shots, source, options.seed)
+        found.append(task_requests.requests_of(task, path, encoder, examples, options.limit))
+    requests_file.write_requests(options.out, tokenizer, encoder.prefix, found)
+    print(f"tokenizer: {tokenizer.name}, vocabulary {tokenizer.vocabulary_size}, empty context: id {encoder.prefix}")
+    for one in found:
+        requests = [request for document in one.documents for request in document.requests]
+        ids = sum(len(request.continuation) for request in requests)
+        print(f"{one.task.name}: {len(one.documents):,} documents, {len(requests):,} requests, {ids:,} ids to score "
+              f"({one.description})")
+    print(f"wrote {options.out} in {time.monotonic() - start:.1f} s")
+
+
+def _pair(argument: str) -> tuple[str, str]:
+    name, equals, file = argument.partition("=")
+    if not (name and equals and file):
+        raise Failure(USAGE, f"{argument}: give NAME=FILE")
+    return name, file
+
+
+def _task(name: str):
+    import task_description
+    import task_forms
+
+    if name.endswith(".toml"):
+        return task_description.read(Path(name))
+    if name not in task_forms.TASKS:
+        raise Failure(USAGE, f"no task {name}: there are {', '.join(task_forms.TASKS)}, or give the path of a .toml")
+    return task_forms.TASKS[name]
+
+
+def _tokenizer(options: argparse.Namespace):
+    import tokenizer
+    import tokenizer_files
+
+    if options.tiktoken_encoding and options.tokenizer_model is None:
+        raise Failure(USAGE, "--tiktoken-encoding goes with --tokenizer-model")
+    if options.tokenizer:
+        return tokenizer.ByteTokenizer()
+    if options.tokenizer_model:
+        return tokenizer_files.load(options.tokenizer_model, options.tiktoken_encoding)
+    return _tokenizer_of(options.tokens)
+
+
+def _tokenizer_of(path: Path):
+    """The tokenizer that a tokens file carries."""
+    import h5py
+
+    import tokenizer_files
+    import tokens_file
+
+    if not path.is_file():
+        raise Failure(FILES, f"{path}: no such file")
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("format") != tokens_file.FORMAT:
+                raise Failure(FILES, f"{path}: not a tokens file")
+            name, model = str(file.attrs["tokenizer"]), file["tokenizer_model"][()].tobytes()
+    except (OSError, KeyError) as error:
+        raise Failure(FILES, f"{path}: cannot be read ({error})") from None
+    return tokenizer_files.from_model(name, model, str(path))
