@@ -6,28 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
+import tokenizer_choice
 from failure import FILES, Failure
 
 COMMANDS = ("encode", "decode")
 
 
-def add_parsers(commands) -> None:
+def add_parsers(commands, encodings: tuple[str, ...]) -> None:
     encode = commands.add_parser("encode", help="text to the ids of a prompt, for the job sample",
                                  description="Print the ids of a text on one line: a file for sample.prompt_file.")
     decode = commands.add_parser("decode", help="ids that the job sample wrote back to text",
                                  description="Print the text of each line of ids; what follows '#' is left out.")
     for parser in (encode, decode):
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--tokens", type=Path, metavar="FILE",
-                            help="tokens file that the model was trained on; it carries its tokenizer")
-        source.add_argument("--tokenizer-model", type=Path, metavar="FILE", help="SentencePiece model")
-        source.add_argument("--tokenizer", choices=("bytes",), help="one id per byte, 257 ids")
+        tokenizer_choice.add_arguments(parser, encodings)
     encode.add_argument("text", help="the prompt; - reads it from standard input")
     decode.add_argument("ids", type=Path, metavar="FILE", help="samples.txt of a run")
 
 
 def run(options: argparse.Namespace) -> None:
-    tokenizer = _tokenizer(options)
+    tokenizer = tokenizer_choice.chosen(options)
     if options.command == "encode":
         text = sys.stdin.read() if options.text == "-" else options.text
         print(*tokenizer.encode(text))
@@ -43,39 +40,6 @@ def _text_of(tokenizer, ids: np.ndarray) -> str:
     cuts = np.flatnonzero(ids == tokenizer.end_of_text)
     parts = [part[part != tokenizer.end_of_text] for part in np.split(ids, cuts)]
     return END_OF_TEXT.join(tokenizer.decode(part) for part in parts)
-
-
-def _tokenizer(options: argparse.Namespace):
-    import tokenizer
-
-    if options.tokenizer:
-        return tokenizer.ByteTokenizer()
-    if options.tokenizer_model:
-        return tokenizer.load_sentencepiece(options.tokenizer_model)
-    return _tokenizer_of(options.tokens)
-
-
-def _tokenizer_of(path: Path):
-    """The tokenizer that a tokens file carries."""
-    import h5py
-
-    import tokenizer
-    import tokens_file
-
-    if not path.is_file():
-        raise Failure(FILES, f"{path}: no such file")
-    try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != tokens_file.FORMAT:
-                raise Failure(FILES, f"{path}: not a tokens file")
-            name, model = str(file.attrs["tokenizer"]), file["tokenizer_model"][()].tobytes()
-    except (OSError, KeyError) as error:
-        raise Failure(FILES, f"{path}: cannot be read ({error})") from None
-    if name == tokenizer.ByteTokenizer.name:
-        return tokenizer.ByteTokenizer()
-    if name.startswith("sentencepiece"):
-        return tokenizer.SentencePieceTokenizer(model, name)
-    raise Failure(FILES, f"{path}: its tokenizer {name!r} cannot be rebuilt from it")
 
 
 def _lines_of_ids(path: Path, vocabulary_size: int) -> list[np.ndarray]:

@@ -74,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     held.add_argument("--validation-fraction", type=float, default=0.05, metavar="F",
                       help="without --validation: hold out the last F of each file, in characters, cut back to a line "
                       "start (default 0.05)")
-    ids_command.add_parsers(commands)
+    ids_command.add_parsers(commands, ENCODINGS)
     tasks_command.add_parser(commands, ENCODINGS)
     return parser
 

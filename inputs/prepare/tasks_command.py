@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 import task_requests
-from failure import FILES, USAGE, Failure
+import tokenizer_choice
+from failure import USAGE, Failure
 
 DESCRIPTION = """Turn the records of evaluation tasks into requests.h5, which the job `evaluate` scores. Records are JSON
 objects, one a line, plain or .gz; of wikitext also its raw text. Take the tokenizer from the tokens file that the model
@@ -17,13 +18,7 @@ def add_parser(commands, encodings: tuple[str, ...]) -> None:
                                  description=DESCRIPTION)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE",
                         help="requests file to write; it appears, or replaces an older one, only when it is whole")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--tokens", type=Path, metavar="FILE", help="tokens file whose tokenizer is used")
-    source.add_argument("--tokenizer-model", type=Path, metavar="FILE",
-                        help="SentencePiece model, tokenizer.json or file of tiktoken ranks")
-    source.add_argument("--tokenizer", choices=("bytes",), help="one id per byte, 257 ids")
-    parser.add_argument("--tiktoken-encoding", choices=encodings,
-                        help="how a file of tiktoken ranks is used that is none of the published ones")
+    tokenizer_choice.add_arguments(parser, encodings)
     parser.add_argument("--task", required=True, action="append", metavar="NAME=FILE",
                         help="a task and its records, again for each task. NAME: hellaswag, arc_easy, arc_challenge, piqa, "
                         "winogrande, lambada_openai, wikitext, or the path of a .toml that describes one")
@@ -52,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     for name in sources:
         if name not in names or options.shots == 0:
             raise Failure(USAGE, f"--shots-from {name}: no task of that name with --shots")
-    tokenizer = _tokenizer(options)
+    tokenizer = tokenizer_choice.chosen(options)
     encoder = task_requests.Encoder(tokenizer, options.bos)
     found = []
     for task, path in asked:
@@ -85,35 +80,3 @@ def _task(name: str):
     if name not in task_forms.TASKS:
         raise Failure(USAGE, f"no task {name}: there are {', '.join(task_forms.TASKS)}, or give the path of a .toml")
     return task_forms.TASKS[name]
-
-
-def _tokenizer(options: argparse.Namespace):
-    import tokenizer
-    import tokenizer_files
-
-    if options.tiktoken_encoding and options.tokenizer_model is None:
-        raise Failure(USAGE, "--tiktoken-encoding goes with --tokenizer-model")
-    if options.tokenizer:
-        return tokenizer.ByteTokenizer()
-    if options.tokenizer_model:
-        return tokenizer_files.load(options.tokenizer_model, options.tiktoken_encoding)
-    return _tokenizer_of(options.tokens)
-
-
-def _tokenizer_of(path: Path):
-    """The tokenizer that a tokens file carries."""
-    import h5py
-
-    import tokenizer_files
-    import tokens_file
-
-    if not path.is_file():
-        raise Failure(FILES, f"{path}: no such file")
-    try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != tokens_file.FORMAT:
-                raise Failure(FILES, f"{path}: not a tokens file")
-            name, model = str(file.attrs["tokenizer"]), file["tokenizer_model"][()].tobytes()
-    except (OSError, KeyError) as error:
-        raise Failure(FILES, f"{path}: cannot be read ({error})") from None
-    return tokenizer_files.from_model(name, model, str(path))
