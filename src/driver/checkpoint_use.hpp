@@ -36,6 +36,12 @@ Index stored_end_of_text(const CheckpointHeader& header);
 void check_checkpoint(const CheckpointHeader& header, const std::string& path,
                       const std::string& resolved_deck, const RunData& data);
 
+/// To go on training: throws Error(deck), naming the first key that differs, where the deck's seed,
+/// batch or mixture would give the steps to come other samples than a straight run reads, unless
+/// `allow_changed`; says on the console what was allowed.
+void check_data_order(const CheckpointHeader& header, const std::string& path,
+                      const std::string& resolved_deck, bool allow_changed, Console& console);
+
 /// To go on training: throws Error(file), naming the first file that differs, where the token files
 /// are not those that the checkpoint was trained on, unless `allow_changed`. Says on the console what
 /// was allowed, or that an old checkpoint does not tell.

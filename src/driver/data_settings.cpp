@@ -86,7 +86,7 @@ DataSettings DataSettings::read(const Deck& deck) {
        .doc = "attention stays inside a document; every target counts all the same"},
       false);
   s.allow_changed = data.flag(
-      {.name = "allow_changed", .doc = "restart although the token files are not those of before"},
+      {.name = "allow_changed", .doc = "restart although token files, seed, batch or mixture are not those of before"},
       false);
   s.read_ahead = data.flag(
       {.name = "read_ahead", .doc = "put the next step's batch together in the background"}, true);

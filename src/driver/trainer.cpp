@@ -86,6 +86,8 @@ void Trainer<S>::restart(const std::string& path, SealCheck seal) {
   comm_.on_all([&] {
     header = load_state(path, model_.parameters(), history_, seal);
     check_checkpoint(header, path, settings_.resolved_deck, data_);
+    check_data_order(header, path, settings_.resolved_deck, settings_.run.data.allow_changed,
+                     console_);
     check_token_files(header, path, data_, settings_.run.data.allow_changed, console_);
   });
   done_ = header.step;

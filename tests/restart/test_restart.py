@@ -56,6 +56,21 @@ class Restart(RunTest):
         other = code(self.lexikos(*affine, "embedding.binary_code.seed=2", name="map"))
         self.assertFalse((code(straight) == other).all())
 
+    def test_another_order_of_samples_is_refused(self):
+        first = self.lexikos("run.steps=6", name="first")
+        go_on = ["-i", self.deck, "-r", first / "checkpoint_00000006.h5"]
+        for change, complaint in (("seed=9", "seed is 9 and was "),
+                                  ("batch.tokens=160", "batch.tokens is 160 and was 80")):
+            with self.subTest(change=change):
+                refused = run([*go_on, "-d", self.folder / "no", change])
+                self.assertEqual(refused.returncode, 2, refused.stderr)
+                self.assertIn(complaint, refused.stderr)
+                self.assertIn("data.allow_changed = true", refused.stderr)
+                allowed = run([*go_on, "-d", self.folder / change, change, "run.steps=8",
+                               "data.allow_changed=true"])
+                self.assertEqual(allowed.returncode, 0, allowed.stderr)
+                self.assertIn(f"data.allow_changed: {complaint}", allowed.stdout)
+
     def test_wall_limit_then_latest(self):
         arguments = ["-i", self.deck, "-d", self.folder / "run", "run.steps=4000",
                      "run.log_every=1000", "validation.every=0"]
