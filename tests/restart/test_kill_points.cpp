@@ -32,7 +32,7 @@ void write(const std::string& folder, std::int64_t step) {
   header.deck = "[run]\nsteps = 3\n";
   History history;
   for (std::int64_t row = 1; row <= step; ++row) {
-    history.append("history", {row, row, 1.0, 2.0, 3.0, 4.0, 5.0});
+    history.append("history", {row, row, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   }
   write_checkpoint<float>(checkpoint_path(folder, step), header, state, history);
 }
@@ -40,7 +40,7 @@ void write(const std::string& folder, std::int64_t step) {
 void write_history(const std::string& folder, std::int64_t rows) {
   History history;
   for (std::int64_t row = 1; row <= rows; ++row) {
-    history.append("history", {row, row, 1.0, 2.0, 3.0, 4.0, 5.0});
+    history.append("history", {row, row, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   }
   history.write(folder + "/history.h5", {});
 }
