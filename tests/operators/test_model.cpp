@@ -197,6 +197,28 @@ TEST_CASE("micro-batch and head chunk change nothing", "[model]") {
   }
 }
 
+TEST_CASE("micro-batches of 29 and 3 targets weigh by their targets", "[model]") {
+  const std::vector<TokenId> ids = some_tokens(33, 8);
+  const std::string text =
+      deck_text("untied", "layers = 1\nwidth = 8\nheads = 2\nmlp_width = 12\ncontext = 1\n");
+  const auto run = [&](Index micro) {
+    auto setup = std::make_unique<Setup<double>>(text, vocabulary, ids, 32, micro);
+    randomise(*setup, 15);
+    return setup;
+  };
+  const auto whole = run(32), parts = run(29);
+  REQUIRE(parts->batch().micro.size() == 2);
+  REQUIRE(parts->batch().micro[1].sequences == 3);
+  const double loss = whole->forward_backward(), in_parts = parts->forward_backward();
+  const Doubles nll = all_nll(*whole, 32);
+  double mean_of_means = 0;
+  for (Index n = 0; n < 32; ++n) mean_of_means += nll[n] / (n < 29 ? 58 : 6);
+  CHECK(std::abs(mean_of_means - loss) > 1e-3);  // the two would be told apart
+  CHECK(in_parts == Approx(loss).epsilon(1e-12));
+  CHECK(relative_error(to_host(parts->model.parameters().gradients()),
+                       to_host(whole->model.parameters().gradients())) < 1e-12);
+}
+
 TEMPLATE_TEST_CASE("evaluation gives training's loss, and the same every time", "[model]", float,
                    double) {
   using S = TestType;

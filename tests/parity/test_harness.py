@@ -31,7 +31,6 @@ import numpy as np  # noqa: E402
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 import harness_tasks  # noqa: E402
-import llama_folder  # noqa: E402
 from harness.runs import SOURCE, RunTest, run  # noqa: E402
 
 EVALS = Path(os.environ["LEXIKOS_EVALS"])
@@ -134,12 +133,17 @@ class Harness(RunTest):
         return values, result.stdout
 
     def export(self) -> Path:
-        folder = self.folder / "llama"
+        """The folder that the job `export` writes, with the tokenizer's settings beside it."""
+        folder = self.trained / "exported"
         if not folder.exists():
-            with h5py.File(self.tokens) as file:
-                vocabulary = int(file.attrs["vocabulary_size"])
-            llama_folder.write(folder, self.trained / "checkpoint_00000400.h5", heads=HEADS, context=CONTEXT,
-                               vocabulary=vocabulary, tokenizer_json=self.tokenizer, end_of_text=END)
+            place = self.folder / "tokenizer"
+            place.mkdir()
+            (place / "tokenizer.json").write_bytes(self.tokenizer.read_bytes())
+            (place / "tokenizer_config.json").write_text(json.dumps(
+                {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": END, "model_max_length": CONTEXT}))
+            result = run(["-i", self.deck, "-d", self.trained, "job=export", f"export.tokenizer={place}"],
+                         timeout=TIMEOUT)
+            self.assertEqual(result.returncode, 0, result.stderr)
         return folder
 
     def compare(self, shots: int):
