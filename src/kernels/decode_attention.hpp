@@ -36,12 +36,7 @@ void append(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
         S* const to_q = q.data() + row * width;
         S* const to_k = k.data() + to;
         S* const to_v = v.data() + to;
-        lane.for_each(half, [=](const Index i) {
-          to_q[i] = from_q[i] * c[i] - from_q[i + half] * s[i];
-          to_q[i + half] = from_q[i + half] * c[i] + from_q[i] * s[i];
-          to_k[i] = from_k[i] * c[i] - from_k[i + half] * s[i];
-          to_k[i + half] = from_k[i + half] * c[i] + from_k[i] * s[i];
-        });
+        rope::turn(lane, half, c, s, from_q, from_k, to_q, to_k);
         lane.for_each(width, [=](const Index i) { to_v[i] = from_v[i]; });
       });
 }

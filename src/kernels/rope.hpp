@@ -29,6 +29,19 @@ inline Index kv_heads_of(Index columns, Index heads, Index width) {
   return (columns / width - heads) / 2;
 }
 
+/// Turns one query and one key [E] by the angles whose cosines and sines are c, s [E/2]: overwrites
+/// to_q and to_k.
+template <class S>
+KOKKOS_FORCEINLINE_FUNCTION void turn(const Lane& lane, Index half, const S* c, const S* s,
+                                      const S* from_q, const S* from_k, S* to_q, S* to_k) {
+  lane.for_each(half, [=](const Index i) {
+    to_q[i] = from_q[i] * c[i] - from_q[i + half] * s[i];
+    to_q[i + half] = from_q[i + half] * c[i] + from_q[i] * s[i];
+    to_k[i] = from_k[i] * c[i] - from_k[i + half] * s[i];
+    to_k[i + half] = from_k[i + half] * c[i] + from_k[i] * s[i];
+  });
+}
+
 /// Reads qkv [N, C + 2 G E] (each row: q [H E], k [G E], v [G E]) and the positions of spans;
 /// overwrites q, k (turned) and v, each [B H T E]. G divides H: key and value head g is that of the
 /// query heads g H / G, ..., (g + 1) H / G - 1, and is written for each of them.
@@ -59,12 +72,7 @@ void forward(const ExecSpace& space, const Spans& spans, View2<const S> qkv,
         S* const to_q = q.data() + to;
         S* const to_k = k.data() + to;
         S* const to_v = v.data() + to;
-        lane.for_each(half, [=](const Index i) {
-          to_q[i] = from_q[i] * c[i] - from_q[i + half] * s[i];
-          to_q[i + half] = from_q[i + half] * c[i] + from_q[i] * s[i];
-          to_k[i] = from_k[i] * c[i] - from_k[i + half] * s[i];
-          to_k[i + half] = from_k[i + half] * c[i] + from_k[i] * s[i];
-        });
+        turn(lane, half, c, s, from_q, from_k, to_q, to_k);
         lane.for_each(width, [=](const Index i) { to_v[i] = from_v[i]; });
       });
 }
