@@ -31,6 +31,11 @@ struct ModelShape {
   Index positions() const { return micro_batch * context; }  // N
 };
 
+/// What the products of the transformer and the head multiply, and what the transformer's activations
+/// are stored in. Parameters, gradients, the residual stream, norms, softmax and loss stay in the
+/// model's own type. bf16 goes with fp32 models.
+enum class Compute { own, bf16 };
+
 /// What a package costs.
 struct Counts {
   Index trainable = 0;              // parameters of its own that the optimizer moves

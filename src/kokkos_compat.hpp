@@ -10,15 +10,6 @@
 
 namespace lexikos {
 
-/// Names a stretch of host code for profiling tools (Kokkos gained its own in 4.1).
-class Region {
- public:
-  explicit Region(const std::string& label) { Kokkos::Profiling::pushRegion(label); }
-  ~Region() { Kokkos::Profiling::popRegion(); }
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-};
-
 /// An allocation whose content is not set: every user of it overwrites first.
 inline auto without_initializing(const std::string& label) {
 #if KOKKOS_VERSION >= 30700

@@ -10,7 +10,9 @@
 #include <string>
 #include <type_traits>
 
+#include "bfloat16.hpp"
 #include "kokkos_compat.hpp"
+#include "region.hpp"
 
 // Vector loops of host code. Device compilers map the loop onto threads instead.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)

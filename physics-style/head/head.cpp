@@ -4,6 +4,8 @@
 
 #include "kernels/cross_entropy.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/narrow.hpp"
+#include "utils/error.hpp"
 
 namespace lexikos::head {
 
@@ -11,30 +13,6 @@ Settings read(const DeckTable& table) {
   return {.chunk = table.integer({.name = "chunk", .doc = "positions whose logits exist together",
                                   .unit = "tokens"},
                                  512, AtLeast(1))};
-}
-
-template <class S>
-Head<S>::Head(const Settings& settings, const ModelShape& shape)
-    : settings_(settings), shape_(shape) {}
-
-template <class S>
-void Head<S>::declare(ParameterList& list) {
-  id_ = list.add("head.weight", {shape_.vocabulary, shape_.width},
-                 {.deviation = shape_.init_deviation}, Decay::to_zero);
-}
-
-template <class S>
-void Head<S>::plan(MemoryPlan& plan) {
-  const Index rows = std::min(settings_.chunk, shape_.positions());
-  plan.begin_phase();
-  logits_ = plan.scratch<S>("logits of a chunk", rows * shape_.vocabulary);
-}
-
-template <class S>
-void Head<S>::bind(const Parameters<S>& parameters, const Arena& arena) {
-  weight_ = parameters.value2(id_);
-  gradient_ = parameters.gradient2(id_);
-  arena_ = &arena;
 }
 
 namespace {
@@ -50,64 +28,159 @@ View1<T> part_of(const View1<T>& x, Index begin, Index count) {
   return View1<T>(x.data() + begin, count);
 }
 
+/// The head whose products multiply numbers of type A: S, or Bf16 where S is float.
+template <class S, class A>
+class ChunkedHead final : public Head<S> {
+ public:
+  ChunkedHead(const Settings& settings, const ModelShape& shape)
+      : settings_(settings), shape_(shape) {}
+
+  void declare(ParameterList& list) override {
+    id_ = list.add("head.weight", {shape_.vocabulary, shape_.width},
+                   {.deviation = shape_.init_deviation}, Decay::to_zero);
+  }
+
+  void plan(MemoryPlan& plan) override {
+    const Index rows = std::min(settings_.chunk, shape_.positions());
+    if (rounds) copy_ = plan.keep<A>("rounded head matrix", shape_.vocabulary * shape_.width);
+    plan.begin_phase();
+    logits_ = plan.scratch<S>("logits of a chunk", rows * shape_.vocabulary);
+    if (!rounds) return;
+    dlogits_ = plan.scratch<A>("their gradients", rows * shape_.vocabulary);
+    x_ = plan.scratch<A>("rounded rows of a chunk", rows * shape_.width);
+  }
+
+  void bind(const Parameters<S>& parameters, const Arena& arena) override {
+    weight_ = parameters.value2(id_);
+    gradient_ = parameters.gradient2(id_);
+    arena_ = &arena;
+  }
+
+  void refresh(const ExecSpace& space) override {
+    if constexpr (rounds) {
+      narrow_into<A>(space, weight_, arena_->view2<A>(copy_, shape_.vocabulary, shape_.width));
+    }
+  }
+
+  void loss_and_gradient(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+                         double scale, View1<double> nll, View2<S> dx) override {
+    const Region region("Lexikos::head::loss_and_gradient");
+    for_chunks(x.extent(0), [&](Index begin, Index rows) {
+      const View2<const A> x_rows = factor(space, x, begin, rows);
+      const View2<S> logits = multiply(space, x_rows);
+      const View2<A> dlogits = gradient_of(logits);
+      cross_entropy::loss_and_gradient<S>(space, logits, part_of(targets, begin, rows), scale,
+                                          part_of(nll, begin, rows), dlogits);
+      gemm<A>(space, Op::none, Op::none, S(1), dlogits, matrix(), S(0), rows_of(dx, begin, rows));
+      gemm<A>(space, Op::transpose, Op::none, S(1), dlogits, x_rows, S(1), gradient_);
+    });
+  }
+
+  void loss(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+            View1<double> nll) override {
+    const Region region("Lexikos::head::loss");
+    for_chunks(x.extent(0), [&](Index begin, Index rows) {
+      cross_entropy::loss<S>(space, multiply(space, factor(space, x, begin, rows)),
+                             part_of(targets, begin, rows), part_of(nll, begin, rows));
+    });
+  }
+
+  void score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+             View1<double> nll, View1<std::uint8_t> largest) override {
+    const Region region("Lexikos::head::score");
+    for_chunks(x.extent(0), [&](Index begin, Index rows) {
+      const View2<S> logits = multiply(space, factor(space, x, begin, rows));
+      const View1<const TokenId> wanted = part_of(targets, begin, rows);
+      cross_entropy::loss<S>(space, logits, wanted, part_of(nll, begin, rows));
+      cross_entropy::is_largest<S>(space, logits, wanted, part_of(largest, begin, rows));
+    });
+  }
+
+  void logits(const ExecSpace& space, View2<const S> x, View2<S> out) const override {
+    for_chunks(x.extent(0), [&](Index begin, Index rows) {
+      gemm<A>(space, Op::none, Op::transpose, S(1), factor(space, x, begin, rows), matrix(), S(0),
+              rows_of(out, begin, rows));
+    });
+  }
+
+  View2<S> weight() const override { return weight_; }
+  ArenaRange range(const ParameterList& list) const override { return arena_range(list, id_, id_); }
+
+  Counts counts() const override {
+    Counts counts;
+    counts.trainable = shape_.vocabulary * shape_.width;
+    counts.flops_per_token = 6.0 * shape_.vocabulary * shape_.width;
+    return counts;
+  }
+
+ private:
+  static constexpr bool rounds = !std::is_same_v<S, A>;
+
+  template <class Work>
+  void for_chunks(Index n, const Work& work) const {
+    for (Index begin = 0; begin < n; begin += settings_.chunk) {
+      work(begin, std::min(settings_.chunk, n - begin));
+    }
+  }
+
+  /// W as products read it.
+  View2<const A> matrix() const {
+    if constexpr (rounds) {
+      return arena_->view2<A>(copy_, shape_.vocabulary, shape_.width);
+    } else {
+      return weight_;
+    }
+  }
+
+  /// Rows [begin, begin + rows) of x as products read them.
+  View2<const A> factor([[maybe_unused]] const ExecSpace& space, const View2<const S>& x,
+                        Index begin, Index rows) const {
+    const View2<const S> x_rows = rows_of(x, begin, rows);
+    if constexpr (rounds) {
+      const View2<A> to = arena_->view2<A>(x_, rows, shape_.width);
+      narrow_into<A>(space, x_rows, to);
+      return to;
+    } else {
+      return x_rows;
+    }
+  }
+
+  View2<S> multiply(const ExecSpace& space, const View2<const A>& x_rows) const {
+    const View2<S> logits = arena_->view2<S>(logits_, x_rows.extent(0), shape_.vocabulary);
+    gemm<A>(space, Op::none, Op::transpose, S(1), x_rows, matrix(), S(0), logits);
+    return logits;
+  }
+
+  /// Where the gradient of these logits goes: into them, where products read S.
+  View2<A> gradient_of(const View2<S>& logits) const {
+    if constexpr (rounds) {
+      return arena_->view2<A>(dlogits_, logits.extent(0), shape_.vocabulary);
+    } else {
+      return logits;
+    }
+  }
+
+  Settings settings_;
+  ModelShape shape_;
+  ParameterId id_;
+  Slot logits_, copy_, dlogits_, x_;
+  View2<S> weight_, gradient_;
+  const Arena* arena_ = nullptr;
+};
+
 }  // namespace
 
 template <class S>
-void Head<S>::loss_and_gradient(const ExecSpace& space, View2<const S> x,
-                                View1<const TokenId> targets, double scale, View1<double> nll,
-                                View2<S> dx) {
-  const Region region("Lexikos::head::loss_and_gradient");
-  const Index n = x.extent(0);
-  for (Index begin = 0; begin < n; begin += settings_.chunk) {
-    const Index rows = std::min(settings_.chunk, n - begin);
-    const View2<S> logits = arena_->view2<S>(logits_, rows, shape_.vocabulary);
-    const View2<const S> x_rows = rows_of(x, begin, rows);
-    gemm<S>(space, Op::none, Op::transpose, S(1), x_rows, weight_, S(0), logits);
-    cross_entropy::loss_and_gradient<S>(space, logits, part_of(targets, begin, rows), scale,
-                                        part_of(nll, begin, rows));
-    gemm<S>(space, Op::none, Op::none, S(1), logits, weight_, S(0), rows_of(dx, begin, rows));
-    gemm<S>(space, Op::transpose, Op::none, S(1), logits, x_rows, S(1), gradient_);
+std::unique_ptr<Head<S>> make(const Settings& settings, const ModelShape& shape, Compute compute) {
+  if (compute == Compute::own) return std::make_unique<ChunkedHead<S, S>>(settings, shape);
+  if constexpr (std::is_same_v<S, Wide<Bf16>>) {
+    return std::make_unique<ChunkedHead<S, Bf16>>(settings, shape);
+  } else {
+    fail(Status::deck, "run.compute = bf16 goes with fp32 models alone");
   }
 }
 
-template <class S>
-void Head<S>::loss(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
-                   View1<double> nll) {
-  const Region region("Lexikos::head::loss");
-  const Index n = x.extent(0);
-  for (Index begin = 0; begin < n; begin += settings_.chunk) {
-    const Index rows = std::min(settings_.chunk, n - begin);
-    const View2<S> logits = arena_->view2<S>(logits_, rows, shape_.vocabulary);
-    gemm<S>(space, Op::none, Op::transpose, S(1), rows_of(x, begin, rows), weight_, S(0), logits);
-    cross_entropy::loss<S>(space, logits, part_of(targets, begin, rows),
-                           part_of(nll, begin, rows));
-  }
-}
-
-template <class S>
-void Head<S>::score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
-                    View1<double> nll, View1<std::uint8_t> largest) {
-  const Region region("Lexikos::head::score");
-  const Index n = x.extent(0);
-  for (Index begin = 0; begin < n; begin += settings_.chunk) {
-    const Index rows = std::min(settings_.chunk, n - begin);
-    const View2<S> logits = arena_->view2<S>(logits_, rows, shape_.vocabulary);
-    const View1<const TokenId> wanted = part_of(targets, begin, rows);
-    gemm<S>(space, Op::none, Op::transpose, S(1), rows_of(x, begin, rows), weight_, S(0), logits);
-    cross_entropy::loss<S>(space, logits, wanted, part_of(nll, begin, rows));
-    cross_entropy::is_largest<S>(space, logits, wanted, part_of(largest, begin, rows));
-  }
-}
-
-template <class S>
-Counts Head<S>::counts() const {
-  Counts counts;
-  counts.trainable = shape_.vocabulary * shape_.width;
-  counts.flops_per_token = 6.0 * shape_.vocabulary * shape_.width;
-  return counts;
-}
-
-template class Head<float>;
-template class Head<double>;
+template std::unique_ptr<Head<float>> make<float>(const Settings&, const ModelShape&, Compute);
+template std::unique_ptr<Head<double>> make<double>(const Settings&, const ModelShape&, Compute);
 
 }  // namespace lexikos::head

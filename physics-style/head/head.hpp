@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "package.hpp"
 
@@ -18,38 +19,41 @@ Settings read(const DeckTable& table);
 template <class S>
 class Head {
  public:
-  Head(const Settings& settings, const ModelShape& shape);
+  virtual ~Head() = default;
 
   /// Parameter head.weight [V C].
-  void declare(ParameterList& list);
-  void plan(MemoryPlan& plan);
-  void bind(const Parameters<S>& parameters, const Arena& arena);
+  virtual void declare(ParameterList& list) = 0;
+  virtual void plan(MemoryPlan& plan) = 0;
+  virtual void bind(const Parameters<S>& parameters, const Arena& arena) = 0;
+  /// To be called where parameters have changed: what was made from them is made again.
+  virtual void refresh(const ExecSpace& space) = 0;
 
   /// Loss, forward and backward in one pass. Reads x [N C], targets [N]; overwrites nll [N] (nats
   /// of each target) and dx [N C]; adds to the weight's gradient. Gradients are those of
   /// scale * sum_n nll[n].
-  void loss_and_gradient(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
-                         double scale, View1<double> nll, View2<S> dx);
+  virtual void loss_and_gradient(const ExecSpace& space, View2<const S> x,
+                                 View1<const TokenId> targets, double scale, View1<double> nll,
+                                 View2<S> dx) = 0;
 
   /// The loss alone. Reads x [N C], targets [N]; overwrites nll [N].
-  void loss(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
-            View1<double> nll);
+  virtual void loss(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+                    View1<double> nll) = 0;
 
   /// The same, and whether each target is the likeliest id: overwrites largest [N] with 1 or 0.
-  void score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
-             View1<double> nll, View1<std::uint8_t> largest);
+  virtual void score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
+                     View1<double> nll, View1<std::uint8_t> largest) = 0;
 
-  View2<S> weight() const { return weight_; }
-  ArenaRange range(const ParameterList& list) const { return arena_range(list, id_, id_); }
-  Counts counts() const;
+  /// Reads x [N C]; overwrites out [N V].
+  virtual void logits(const ExecSpace& space, View2<const S> x, View2<S> out) const = 0;
 
- private:
-  Settings settings_;
-  ModelShape shape_;
-  ParameterId id_;
-  Slot logits_;
-  View2<S> weight_, gradient_;
-  const Arena* arena_ = nullptr;
+  virtual View2<S> weight() const = 0;
+  virtual ArenaRange range(const ParameterList& list) const = 0;
+  virtual Counts counts() const = 0;
 };
+
+/// Under Compute::bf16 products multiply x, W and the logits' gradients rounded to bf16; the logits,
+/// softmax and loss stay in S. Errors (Status::deck): bf16 with a model that is not fp32.
+template <class S>
+std::unique_ptr<Head<S>> make(const Settings& settings, const ModelShape& shape, Compute compute);
 
 }  // namespace lexikos::head

@@ -59,6 +59,7 @@ std::string configuration_text(const Communicator& world) {
   add("device", device_text());
   add("GEMM fp32", gemm_library_name<float>());
   add("GEMM fp64", gemm_library_name<double>());
+  add("GEMM bf16", gemm_library_name<Bf16>());
   add("MPI", mpi_library() + ", " + std::to_string(world.size()) +
                  (world.size() == 1 ? " rank" : " ranks"));
   add("MPI takes", device_is_host ? "host pointers; arrays are in host memory, sent directly"

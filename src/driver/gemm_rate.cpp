@@ -15,21 +15,26 @@ Index largest(const std::vector<StepProduct>& products) {
 
 double flops(const StepProduct& p) { return 2.0 * p.m * p.n * p.k; }
 
-/// Seconds of one product: the fastest of several, because a bound must not suffer from what else
-/// the machine is doing.
 template <class S>
-double seconds_of(const StepProduct& p, S* a, S* b, S* c) {
+double seconds_once(const StepProduct& p, S* a, S* b, S* c) {
   const ExecSpace space;
   const bool at = p.op_a == Op::transpose, bt = p.op_b == Op::transpose;
   const View2<const S> va(a, at ? p.k : p.m, at ? p.m : p.k);
   const View2<const S> vb(b, bt ? p.n : p.k, bt ? p.k : p.n);
   const View2<S> vc(c, p.m, p.n);
+  const Kokkos::Timer timer;
+  gemm<S>(space, p.op_a, p.op_b, 1, va, vb, 0, vc);
+  space.fence();
+  return timer.seconds();
+}
+
+/// Seconds of one product: the fastest of several, because a bound must not suffer from what else
+/// the machine is doing.
+template <class S>
+double fastest_seconds(const StepProduct& p, S* a, S* b, S* c) {
   double fastest = std::numeric_limits<double>::infinity(), total = 0;
   for (int i = 0; i < 50 && (i < 4 || total < 0.15); ++i) {
-    Kokkos::Timer timer;
-    gemm<S>(space, p.op_a, p.op_b, S(1), va, vb, S(0), vc);
-    space.fence();
-    const double seconds = timer.seconds();
+    const double seconds = seconds_once(p, a, b, c);
     if (i > 0) fastest = std::min(fastest, seconds);  // the first call compiles the primitive
     total += seconds;
   }
@@ -69,17 +74,41 @@ GemmRate measure_gemm_rate(const std::vector<StepProduct>& products) {
   Kokkos::deep_copy(a, S(0.5));
   Kokkos::deep_copy(b, S(0.25));
   GemmRate rate;
-  rate.square = flops(all.back()) / seconds_of(all.back(), a.data(), b.data(), c.data());
+  rate.square = flops(all.back()) / fastest_seconds(all.back(), a.data(), b.data(), c.data());
   double work = 0, seconds = 0;
   for (const StepProduct& p : products) {
     work += p.count * flops(p);
-    seconds += p.count * seconds_of(p, a.data(), b.data(), c.data());
+    seconds += p.count * fastest_seconds(p, a.data(), b.data(), c.data());
   }
   rate.step = seconds > 0 ? work / seconds : 0;
   return rate;
 }
 
+template <class S>
+GemmProbe<S>::GemmProbe(std::vector<StepProduct> products)
+    : products_(std::move(products)),
+      a_("Lexikos::gemm_probe::a", largest(products_)),
+      b_("Lexikos::gemm_probe::b", largest(products_)),
+      c_("Lexikos::gemm_probe::c", largest(products_)) {
+  Kokkos::deep_copy(a_, S(0.5));
+  Kokkos::deep_copy(b_, S(0.25));
+}
+
+template <class S>
+double GemmProbe<S>::pass() {
+  double work = 0, seconds = 0;
+  for (const StepProduct& p : products_) {
+    work += p.count * flops(p);
+    seconds += p.count * seconds_once(p, a_.data(), b_.data(), c_.data());
+  }
+  return work / seconds;
+}
+
+template class GemmProbe<float>;
+template class GemmProbe<double>;
 template GemmRate measure_gemm_rate<float>(const std::vector<StepProduct>&);
 template GemmRate measure_gemm_rate<double>(const std::vector<StepProduct>&);
+template class GemmProbe<Bf16>;
+template GemmRate measure_gemm_rate<Bf16>(const std::vector<StepProduct>&);
 
 }  // namespace lexikos

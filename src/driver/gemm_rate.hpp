@@ -31,4 +31,17 @@ struct GemmRate {
 template <class S>
 GemmRate measure_gemm_rate(const std::vector<StepProduct>& products);
 
+/// The same products while a job goes on: what the machine sustains now, next to what else it does.
+template <class S>
+class GemmProbe {
+ public:
+  explicit GemmProbe(std::vector<StepProduct> products);
+  /// FLOP/s over the products, each run once and weighted by its count.
+  double pass();
+
+ private:
+  std::vector<StepProduct> products_;
+  Buffer<S> a_, b_, c_;
+};
+
 }  // namespace lexikos

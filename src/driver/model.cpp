@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/gemm.hpp"
 #include "kernels/token_rows.hpp"
 #include "registry.hpp"
 
@@ -35,6 +34,7 @@ ModelSettings<S> ModelSettings<S>::read(const Deck& deck) {
   settings.interface = embedding_interface(deck);
   settings.embedding = read_embedding<S>(deck);
   settings.transformer = transformer::read(deck.table("transformer"));
+  settings.execution = transformer::read_execution(deck);
   settings.head = head::read(deck.table("head"));
   return settings;
 }
@@ -44,14 +44,14 @@ Model<S>::Model(const ModelSettings<S>& settings, const ModelSizes& sizes)
     : settings_(settings.transformer),
       shape_(shape_of(settings.transformer, sizes)),
       rank_positions_(sizes.rank_sequences * settings.transformer.context),
-      head_(settings.head, shape_),
+      head_(head::make<S>(settings.head, shape_, settings.execution.compute)),
       embedding_(settings.embedding(shape_)),
-      transformer_(settings.transformer, shape_) {
-  head_.declare(list_);  // first: an interface may share its matrix
+      transformer_(transformer::make<S>(settings.transformer, shape_, settings.execution)) {
+  head_->declare(list_);  // first: an interface may share its matrix
   const std::size_t before = list_.infos().size();
   embedding_->declare(list_);
   embedding_range_ = added_range(list_, before);
-  transformer_.declare(list_);
+  transformer_->declare(list_);
 
   e_ = plan_.template keep<S>("input vectors of distinct tokens",
                               shape_.distinct_max * shape_.width);
@@ -59,8 +59,8 @@ Model<S>::Model(const ModelSettings<S>& settings, const ModelSizes& sizes)
   nll_ = plan_.template keep<double>("loss of each target", rank_positions_);
   ids_ = plan_.template keep<TokenId>("ids to materialise", shape_.distinct_max);
   embedding_->plan(plan_);
-  transformer_.plan(plan_);
-  head_.plan(plan_);
+  transformer_->plan(plan_);
+  head_->plan(plan_);
 }
 
 template <class S>
@@ -80,8 +80,14 @@ template <class S>
 void Model<S>::bind() {
   arena_ = Arena(plan_);
   embedding_->bind(parameters_, arena_);
-  transformer_.bind(parameters_, arena_);
-  head_.bind(parameters_, arena_);
+  transformer_->bind(parameters_, arena_);
+  head_->bind(parameters_, arena_);
+}
+
+template <class S>
+void Model<S>::refresh(const ExecSpace& space) const {
+  transformer_->refresh(space);
+  head_->refresh(space);
 }
 
 template <class S>
@@ -94,6 +100,7 @@ void Model<S>::embed(const ExecSpace& space, const StepBatch& batch) {
 template <class S>
 template <class Work>
 void Model<S>::timed(const ExecSpace& space, const Work& work) const {
+  const Region region("Lexikos::model::interface");
   if (interface_seconds_ == nullptr) return work();
   space.fence();
   const Kokkos::Timer timer;
@@ -115,6 +122,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   const View2<S> de = arena_.template view2<S>(de_, batch.distinct_count, shape_.width);
   const double scale = 1.0 / static_cast<double>(batch.targets_global);
   const bool head_is_shared = embedding_->counts().shared > 0;
+  refresh(space);
   Kokkos::deep_copy(space, de, S(0));
   timed(space, [&] { embed(space, batch); });
 
@@ -127,21 +135,21 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     const MicroBatch& micro = batch.micro.empty() ? empty : batch.micro[m];
     const Index b = micro.sequences, n = b * shape_.context;
     if (n > 0) {
-      token_rows::spread<S>(space, e, micro.slot, transformer_.input(b));
-      transformer_.forward(space, micro.spans, b);
-      head_.loss_and_gradient(space, transformer_.output(b), micro.targets, scale,
+      token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
+      transformer_->forward(space, micro.spans, b);
+      head_->loss_and_gradient(space, transformer_->output(b), micro.targets, scale,
                               View1<double>(arena_.template at<double>(nll_) + done, n),
-                              transformer_.output_gradient(b));
+                              transformer_->output_gradient(b));
     }
-    if (!head_is_shared) reduce(space, last, head_.range(list_));
-    if (n > 0) transformer_.backward_norm(space, b);
-    reduce(space, last, transformer_.norm_range(list_));
+    if (!head_is_shared) reduce(space, last, head_->range(list_));
+    if (n > 0) transformer_->backward_norm(space, b);
+    reduce(space, last, transformer_->norm_range(list_));
     for (Index l = settings_.layers - 1; l >= 0; --l) {
-      if (n > 0) transformer_.backward_block(space, micro.spans, l, b);
-      reduce(space, last, transformer_.block_range(list_, l));
+      if (n > 0) transformer_->backward_block(space, micro.spans, l, b);
+      reduce(space, last, transformer_->block_range(list_, l));
     }
     if (n > 0) {
-      token_rows::gather<S>(space, transformer_.gradient(b), micro.touched, micro.bucket_begin,
+      token_rows::gather<S>(space, transformer_->gradient(b), micro.touched, micro.bucket_begin,
                             micro.bucket_position, de);
     }
     done += n;
@@ -151,7 +159,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     timed(space, [&] { embedding_->backward(space, batch.distinct, de); });
   }
   reduce(space, reducer, embedding_range_);
-  if (head_is_shared) reduce(space, reducer, head_.range(list_));
+  if (head_is_shared) reduce(space, reducer, head_->range(list_));
   const View1<double> nll = this->nll(done);
   sum_into(
       "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
@@ -162,13 +170,14 @@ template <class S>
 void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch,
                         const DeviceSum& nll_sum) {
   const View2<S> e = arena_.template view2<S>(e_, batch.distinct_count, shape_.width);
+  refresh(space);
   embed(space, batch);
   Index done = 0;
   for (const MicroBatch& micro : batch.micro) {
     const Index b = micro.sequences, n = b * shape_.context;
-    token_rows::spread<S>(space, e, micro.slot, transformer_.input(b));
-    transformer_.forward(space, micro.spans, b);
-    head_.loss(space, transformer_.output(b), micro.targets,
+    token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
+    transformer_->forward(space, micro.spans, b);
+    head_->loss(space, transformer_->output(b), micro.targets,
                View1<double>(arena_.template at<double>(nll_) + done, n));
     done += n;
   }
@@ -182,20 +191,20 @@ template <class S>
 void Model<S>::score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
                      const ScoredTargets& scored) {
   const Index b = micro.sequences, count = scored.target.extent(0);
+  refresh(space);
   embed(space, batch);
   token_rows::spread<S>(space, arena_.template view2<S>(e_, batch.distinct_count, shape_.width),
-                        micro.slot, transformer_.input(b));
-  transformer_.forward(space, micro.spans, b);
+                        micro.slot, transformer_->input(b));
+  transformer_->forward(space, micro.spans, b);
   // No backward follows: the room of the output's gradient takes the rows that are scored.
-  const View2<S> chosen(transformer_.output_gradient(b).data(), count, shape_.width);
-  token_rows::spread<S>(space, transformer_.output(b), scored.position, chosen);
-  head_.score(space, chosen, scored.target, scored.nll, scored.largest);
+  const View2<S> chosen(transformer_->output_gradient(b).data(), count, shape_.width);
+  token_rows::spread<S>(space, transformer_->output(b), scored.position, chosen);
+  head_->score(space, chosen, scored.target, scored.nll, scored.largest);
 }
 
 template <class S>
 void Model<S>::logits(const ExecSpace& space, Index sequences, View2<S> out) const {
-  gemm<S>(space, Op::none, Op::transpose, S(1), transformer_.output(sequences), head_.weight(),
-          S(0), out);
+  head_->logits(space, transformer_->output(sequences), out);
 }
 
 template <class S>

@@ -18,6 +18,7 @@ namespace lexikos {
 template <class S>
 struct ModelSettings {
   transformer::Settings transformer;
+  transformer::Execution execution;
   head::Settings head;
   std::string interface;
   EmbeddingFactory<S> embedding;
@@ -90,7 +91,7 @@ class Model {
   void materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out);
 
   /// The head's matrix [V C].
-  View2<S> output_matrix() const { return head_.weight(); }
+  View2<S> output_matrix() const { return head_->weight(); }
 
   Index distinct_max() const { return shape_.distinct_max; }
   const ModelShape& shape() const { return shape_; }
@@ -100,22 +101,23 @@ class Model {
   const Parameters<S>& parameters() const { return parameters_; }
 
   Counts embedding_counts() const { return embedding_->counts(); }
-  Counts transformer_counts() const { return transformer_.counts(); }
-  Counts head_counts() const { return head_.counts(); }
+  Counts transformer_counts() const { return transformer_->counts(); }
+  Counts head_counts() const { return head_->counts(); }
 
  private:
   void bind();
   template <class Work>
   void timed(const ExecSpace& space, const Work& work) const;
+  void refresh(const ExecSpace& space) const;
   void embed(const ExecSpace& space, const StepBatch& batch);
   void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const;
 
   transformer::Settings settings_;
   ModelShape shape_;
   Index rank_positions_;
-  head::Head<S> head_;
+  std::unique_ptr<head::Head<S>> head_;
   std::unique_ptr<Embedding<S>> embedding_;
-  transformer::Transformer<S> transformer_;
+  std::unique_ptr<transformer::Transformer<S>> transformer_;
   ParameterList list_;
   MemoryPlan plan_;
   ArenaRange embedding_range_;

@@ -22,8 +22,10 @@ Attributes run_attributes(const MemberSettings<S>& settings, const RunData& data
   a.set("ranks", comm.size());
   a.set("threads", host_threads());
   a.set("device", device_text());
-  a.set("blas", gemm_library_name<S>());
+  const bool bf16 = settings.model.execution.compute == Compute::bf16;
+  a.set("blas", bf16 ? gemm_library_name<Bf16>() : gemm_library_name<S>());
   a.set("precision", std::string(sizeof(S) == 4 ? "fp32" : "fp64"));
+  a.set("compute", std::string(bf16 ? "bf16" : sizeof(S) == 4 ? "fp32" : "fp64"));
   a.set("vocabulary_size", data.vocabulary);
   a.set("validation_bytes_per_token", data.validation_bytes_per_token);
   a.set("validation_words_per_token", data.validation_words_per_token);

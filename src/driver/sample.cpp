@@ -161,7 +161,9 @@ void sample(const MemberSettings<float>& settings, const std::string& asked,
     const Ids prompt = prompt_of(how, vocabulary, context);
     ModelSizes sizes = settings.sizes(vocabulary, 1);
     sizes.micro_batch = sizes.rank_sequences = std::min(sizes.micro_batch, how.samples);
-    Model<float> model(settings.model, sizes);
+    ModelSettings<float> kept = settings.model;
+    kept.execution.recompute = transformer::Recompute::none;  // its keys and values are the cache
+    Model<float> model(kept, sizes);
     model.allocate_for_evaluation();
     const CheckpointHeader header = load_values(path, model.parameters());
     check_checkpoint(header, path, settings.resolved_deck, RunData());

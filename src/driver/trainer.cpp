@@ -38,6 +38,13 @@ bool history_is_finished(const std::string& folder, Index step) {
   }
 }
 
+template <class S>
+void zero_gradients(const ExecSpace& space, const Parameters<S>& parameters) {
+  const Region region("Lexikos::trainer::zero_gradients",
+                      {.bytes = bytes_of(parameters.gradients())});
+  Kokkos::deep_copy(space, parameters.gradients(), S(0));
+}
+
 DeviceSum element(const Buffer<double>& sums, Index i) { return DeviceSum(sums.data() + i); }
 
 }  // namespace
@@ -69,8 +76,11 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
       3.0 * static_cast<double>(model_.list().arena_size()) * sizeof(S) / slow_disk;
   if (settings_.run.gemm_rate) {
     const Index positions = std::max<Index>(1, model_.shape().positions());
-    gemm_rate_ = measure_gemm_rate<S>(step_products(settings_.model.transformer, data_.vocabulary,
-                                                    settings_.model.head.chunk, positions));
+    const auto products = step_products(settings_.model.transformer, data_.vocabulary,
+                                        settings_.model.head.chunk, positions);
+    gemm_rate_ = settings_.model.execution.compute == Compute::bf16
+                     ? measure_gemm_rate<Bf16>(products)
+                     : measure_gemm_rate<S>(products);
     gemm_rate_of_all_ = comm_.sum(gemm_rate_.sustained());
   }
 }
@@ -109,13 +119,19 @@ template <class S>
 StepRecord Trainer<S>::step(Index number) {
   const Kokkos::Timer timer;
   const StepBatch* batch = nullptr;
-  comm_.on_all([&] { batch = &loader_.load(number - 1); });
+  {
+    const Region region("Lexikos::trainer::data");
+    comm_.on_all([&] { batch = &loader_.load(number - 1); });
+  }
   const double data_seconds = timer.seconds();
   const Parameters<S>& parameters = model_.parameters();
-  Kokkos::deep_copy(space_, parameters.gradients(), S(0));
+  zero_gradients(space_, parameters);
 
   model_.forward_backward(space_, *batch, reducer_.get(), element(sums_, 0));
-  reducer_->finish(space_);
+  {
+    const Region region("Lexikos::trainer::reduce");
+    reducer_->finish(space_);
+  }
   squared_norm<S>(space_, parameters.gradients(), element(sums_, 1));
 
   // The one transfer of a step: the update must not happen where these are not finite.

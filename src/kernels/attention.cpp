@@ -35,10 +35,10 @@ struct AllHeads {
         label, space, heads * rows,
         KOKKOS_LAMBDA(const Lane& lane, const Index i) { body(lane, i / rows, i % rows); });
   }
-  template <class S>
-  void gemm(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
-            MatrixBatch<S> c) const {
-    gemm_batched<S>(space, op_a, op_b, heads, alpha, a, b, beta, c);
+  template <class A>
+  void gemm(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, MatrixBatch<const A> b,
+            Wide<A> beta, MatrixBatch<Wide<A>> c) const {
+    gemm_batched<A, Wide<A>>(space, op_a, op_b, heads, alpha, a, b, beta, c);
   }
 };
 
@@ -50,10 +50,10 @@ struct OneHead {
     const HostLane lane;
     for (Index row = 0; row < rows; ++row) body(lane, head, row);
   }
-  template <class S>
-  void gemm(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
-            MatrixBatch<S> c) const {
-    gemm_on_thread<S>(op_a, op_b, alpha, mine(a), mine(b), beta, mine(c));
+  template <class A>
+  void gemm(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, MatrixBatch<const A> b,
+            Wide<A> beta, MatrixBatch<Wide<A>> c) const {
+    gemm_on_thread<A, Wide<A>>(op_a, op_b, alpha, mine(a), mine(b), beta, mine(c));
   }
 
  private:
@@ -99,42 +99,44 @@ KOKKOS_FORCEINLINE_FUNCTION S largest_of(const Lane& lane, const S* row, Index b
   return lane.template max<S>(end - begin, [=](const Index j) { return row[begin + j]; });
 }
 
-/// row[begin, end) = exp(row - now); returns their sum.
-template <class S>
-KOKKOS_FORCEINLINE_FUNCTION S exponentials(const Lane& lane, S* row, Index begin, Index end,
-                                           S now) {
-  return lane.template sum<S>(end - begin, [=](const Index j) {
-    const S e = fast_exp(row[begin + j] - now);
-    row[begin + j] = e;
+/// out[begin, end) = exp(row - now), rounded to A; returns the sum before rounding. `out` may be row.
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION Wide<A> exponentials(const Lane& lane, const Wide<A>* row, A* out,
+                                                 Index begin, Index end, Wide<A> now) {
+  return lane.template sum<Wide<A>>(end - begin, [=](const Index j) {
+    const Wide<A> e = fast_exp(row[begin + j] - now);
+    out[begin + j] = A(e);
     return e;
   });
 }
 
-/// The online softmax on one tile of logits [R K] of each head: it becomes exp(logit - new
+/// The online softmax on one tile of logits [R K] of each head: weights [R K] = exp(logit - new
 /// largest), 0 where the query does not see the key; the running sums and the partial output are
-/// rescaled.
-template <class S, class Run>
+/// rescaled. Of one type, the weights may be the logits themselves.
+template <class A, class Run>
 void softmax_tile(const Run& run, const SpanRows& spans, Index block, Index rows, Index keys,
-                  Index first_query, Index first_key, S* tile_data, S* output, Index width,
-                  S* largest, S* sum) {
+                  Index first_query, Index first_key, const Wide<A>* logits, A* weights,
+                  Wide<A>* output, Index width, Wide<A>* largest, Wide<A>* sum) {
+  using W = Wide<A>;
   const bool first = first_key == 0;
   run.rows(
       "Lexikos::attention::softmax_tile", rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
-        S* const row = tile_data + g * block * block + r * keys;
+        const W* const row = logits + g * block * block + r * keys;
+        A* const out = weights + g * block * block + r * keys;
         const Index i = g * block + r;
         const TileSight see = spans.sight(g, first_query + r, first_key, keys);
-        const S in_a = largest_of<S>(lane, row, see.a_begin, see.a_end);
-        const S in_b = largest_of<S>(lane, row, see.b_begin, see.b_end);
-        const S in_tile = in_a > in_b ? in_a : in_b;
-        const S before = first ? in_tile : largest[i];
-        const S now = in_tile > before ? in_tile : before;
-        zero(lane, row, 0, see.a_begin);
-        const S part_a = exponentials(lane, row, see.a_begin, see.a_end, now);
-        zero(lane, row, see.a_end, see.b_begin);
-        const S part = part_a + exponentials(lane, row, see.b_begin, see.b_end, now);
-        zero(lane, row, see.b_end, keys);
-        const S shrink = fast_exp(before - now);
+        const W in_a = largest_of<W>(lane, row, see.a_begin, see.a_end);
+        const W in_b = largest_of<W>(lane, row, see.b_begin, see.b_end);
+        const W in_tile = in_a > in_b ? in_a : in_b;
+        const W before = first ? in_tile : largest[i];
+        const W now = in_tile > before ? in_tile : before;
+        zero(lane, out, 0, see.a_begin);
+        const W part_a = exponentials<A>(lane, row, out, see.a_begin, see.a_end, now);
+        zero(lane, out, see.a_end, see.b_begin);
+        const W part = part_a + exponentials<A>(lane, row, out, see.b_begin, see.b_end, now);
+        zero(lane, out, see.b_end, keys);
+        const W shrink = fast_exp(before - now);
         if (!first) {
           lane.for_each(width, [=](const Index e) { output[i * width + e] *= shrink; });
         }
@@ -147,63 +149,74 @@ void softmax_tile(const Run& run, const SpanRows& spans, Index block, Index rows
 }
 
 /// o = partial output / sum, into the merged layout; lse = largest + log sum.
-template <class S, class Run>
+template <class A, class Run>
 void finish_rows(const Run& run, Index block, Index rows, Index first_query, Merged merged,
-                 const S* output, const S* largest, const S* sum, S* o, S* lse) {
+                 const Wide<A>* output, const Wide<A>* largest, const Wide<A>* sum, A* o,
+                 Wide<A>* lse) {
+  using W = Wide<A>;
   const Index width = merged.width;
   run.rows(
       "Lexikos::attention::finish_rows", rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
         const Index i = g * block + r;
         const Index query = first_query + r;
-        const S inverse = S(1) / sum[i];
-        S* const to = o + merged.row(g, query);
-        lane.for_each(width, [=](const Index e) { to[e] = output[i * width + e] * inverse; });
+        const W inverse = W(1) / sum[i];
+        A* const to = o + merged.row(g, query);
+        lane.for_each(width, [=](const Index e) { to[e] = A(output[i * width + e] * inverse); });
         lane.once([=]() { lse[g * merged.t + query] = largest[i] + ::log(sum[i]); });
       });
 }
 
 /// Heads apart: dout_h [G T E] from dout [N C], and delta [G T] = sum_e dout o.
-template <class S, class Run>
-void split_gradient(const Run& run, Merged merged, const S* dout, const S* o, S* dout_h, S* delta) {
+template <class A, class Run>
+void split_gradient(const Run& run, Merged merged, const A* dout, const A* o, A* dout_h,
+                    Wide<A>* delta) {
+  using W = Wide<A>;
   const Index width = merged.width;
   run.rows(
       "Lexikos::attention::split_gradient", merged.t,
       KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index position) {
         const Index i = g * merged.t + position;
         const Index from = merged.row(g, position);
-        const S dot = lane.template sum<S>(width, [=](const Index e) {
+        const W dot = lane.template sum<W>(width, [=](const Index e) {
           dout_h[i * width + e] = dout[from + e];
-          return dout[from + e] * o[from + e];
+          return W(dout[from + e]) * W(o[from + e]);
         });
         lane.once([=]() { delta[i] = dot; });
       });
 }
 
-/// In each head's tile: logits [R K] -> probabilities, dprobabilities [R K] -> gradient of the
-/// unscaled logits; both 0 where the query does not see the key.
-template <class S, class Run>
+/// In each head's tile: probabilities p [R K] from logits, and ds [R K], the gradient of the unscaled
+/// logits, from dp; both 0 where the query does not see the key. Of one type, p may be the logits and
+/// ds may be dp.
+template <class A, class Run>
 void softmax_gradient_tile(const Run& run, const SpanRows& spans, Index block, Index rows,
-                           Index keys, Index first_query, Index first_key, Index t, S scale,
-                           const S* lse, const S* delta, S* logits, S* dprobabilities) {
+                           Index keys, Index first_query, Index first_key, Index t, Wide<A> scale,
+                           const Wide<A>* lse, const Wide<A>* delta, const Wide<A>* logits,
+                           const Wide<A>* dp, A* p, A* ds) {
+  using W = Wide<A>;
   run.rows(
       "Lexikos::attention::softmax_gradient_tile", rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
         const Index query = first_query + r;
         const TileSight see = spans.sight(g, query, first_key, keys);
-        const S lse_i = lse[g * t + query];
-        const S delta_i = delta[g * t + query];
-        S* const p = logits + g * block * block + r * keys;
-        S* const dp = dprobabilities + g * block * block + r * keys;
+        const W lse_i = lse[g * t + query];
+        const W delta_i = delta[g * t + query];
+        const Index row = g * block * block + r * keys;
+        const W* const logit = logits + row;
+        const W* const dp_r = dp + row;
+        A* const p_r = p + row;
+        A* const ds_r = ds + row;
         const auto gradient = [=](const Index begin, const Index end) {
           lane.for_each(end - begin, [=](const Index j) {
-            p[begin + j] = fast_exp(p[begin + j] - lse_i);
-            dp[begin + j] = p[begin + j] * (dp[begin + j] - delta_i) * scale;
+            const W weight = fast_exp(logit[begin + j] - lse_i);
+            ds_r[begin + j] = A(weight * (dp_r[begin + j] - delta_i) * scale);
+            p_r[begin + j] = A(weight);
           });
         };
         const auto nothing = [=](const Index begin, const Index end) {
-          zero(lane, p, begin, end);
-          zero(lane, dp, begin, end);
+          zero(lane, p_r, begin, end);
+          zero(lane, ds_r, begin, end);
         };
         nothing(0, see.a_begin);
         gradient(see.a_begin, see.a_end);
@@ -213,9 +226,39 @@ void softmax_gradient_tile(const Run& run, const SpanRows& spans, Index block, I
       });
 }
 
+/// Cuts pieces off the workspace, from its beginning.
+template <class A>
+class Pieces {
+ public:
+  explicit Pieces(Wide<A>* begin) : next_(begin) {}
+  Wide<A>* wide(Index count) {
+    Wide<A>* const piece = next_;
+    next_ += count;
+    return piece;
+  }
+  A* stored(Index count) { return reinterpret_cast<A*>(wide(narrow_elements<A>(count))); }
+  /// Where products read what was computed in `sums`: there, or in a piece of A.
+  A* rounded([[maybe_unused]] Wide<A>* sums, [[maybe_unused]] Index count) {
+    if constexpr (narrow<A>) {
+      return stored(count);
+    } else {
+      return sums;
+    }
+  }
+
+ private:
+  Wide<A>* next_;
+};
+
 template <class S>
 S scale_of(Index width) {
   return static_cast<S>(1.0 / ::sqrt(static_cast<double>(width)));
+}
+
+/// FLOP of `count` products over the keys that plain spans show: (T + 1) / 2 of T on average.
+template <class View>
+double causal_products(const View& q, double count) {
+  return count * static_cast<double>(q.size()) * static_cast<double>(q.extent(2) + 1);
 }
 
 void check_workspace(Index have, Index need) {
@@ -224,17 +267,22 @@ void check_workspace(Index have, Index need) {
 
 }  // namespace
 
-template <class S>
-void forward(const ExecSpace& space, const Spans& spans, View4<const S> q, View4<const S> k,
-             View4<const S> v, View2<S> o, View3<S> lse, View1<S> workspace) {
+template <class A>
+void forward(const ExecSpace& space, const Spans& spans, View4<const A> q, View4<const A> k,
+             View4<const A> v, View2<A> o, View3<Wide<A>> lse, View1<Wide<A>> workspace) {
+  using W = Wide<A>;
+  const Region region("Lexikos::attention::forward",
+                      {.flops = causal_products(q, 2), .bytes = bytes_of(q, k, v, o, lse)});
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
-  const Index block = tile_of(t);
-  check_workspace(workspace.size(), forward_workspace(total, t, width));
-  S* const tile_data = workspace.data();
-  S* const output = tile_data + total * block * block;
-  S* const largest = output + total * block * width;
-  S* const sum = largest + total * block;
+  const Index block = tile_of(t), area = block * block;
+  check_workspace(workspace.size(), forward_workspace<A>(total, t, width));
+  Pieces<A> pieces(workspace.data());
+  W* const logits = pieces.wide(total * area);
+  W* const output = pieces.wide(total * block * width);
+  W* const largest = pieces.wide(total * block);
+  W* const sum = pieces.wide(total * block);
+  A* const weights = pieces.rounded(logits, total * area);
   const Merged merged{heads, t, width};
   const SpanRows seen(spans, heads, t);
 
@@ -243,73 +291,80 @@ void forward(const ExecSpace& space, const Spans& spans, View4<const S> q, View4
       const Index rows = block < t - i ? block : t - i;
       for (Index j = 0; j <= i; j += block) {
         const Index keys = block < t - j ? block : t - j;
-        const MatrixBatch<S> logits{tile_data, rows, keys, block * block};
-        const MatrixBatch<const S> weights{tile_data, rows, keys, block * block};
-        run.template gemm<S>(Op::none, Op::transpose, scale_of<S>(width),
-                             rows_of<const S>(q, i, rows), rows_of<const S>(k, j, keys), S(0),
-                             logits);
-        softmax_tile<S>(run, seen, block, rows, keys, i, j, tile_data, output, width, largest, sum);
-        run.template gemm<S>(Op::none, Op::none, S(1), weights, rows_of<const S>(v, j, keys),
-                             j == 0 ? S(0) : S(1), {output, rows, width, block * width});
+        run.template gemm<A>(Op::none, Op::transpose, scale_of<W>(width),
+                             rows_of<const A>(q, i, rows), rows_of<const A>(k, j, keys), W(0),
+                             {logits, rows, keys, area});
+        softmax_tile<A>(run, seen, block, rows, keys, i, j, logits, weights, output, width, largest,
+                        sum);
+        run.template gemm<A>(Op::none, Op::none, W(1), {weights, rows, keys, area},
+                             rows_of<const A>(v, j, keys), j == 0 ? W(0) : W(1),
+                             {output, rows, width, block * width});
       }
-      finish_rows<S>(run, block, rows, i, merged, output, largest, sum, o.data(), lse.data());
+      finish_rows<A>(run, block, rows, i, merged, output, largest, sum, o.data(), lse.data());
     }
   });
 }
 
-template <class S>
-void backward(const ExecSpace& space, const Spans& spans, View2<const S> dout, View4<const S> q,
-              View4<const S> k, View4<const S> v, View2<const S> o, View3<const S> lse, View4<S> dq,
-              View4<S> dk, View4<S> dv, View1<S> workspace) {
+template <class A>
+void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, View4<const A> q,
+              View4<const A> k, View4<const A> v, View2<const A> o, View3<const Wide<A>> lse,
+              View4<Wide<A>> dq, View4<Wide<A>> dk, View4<Wide<A>> dv, View1<Wide<A>> workspace) {
+  using W = Wide<A>;
+  const Region region("Lexikos::attention::backward",
+                      {.flops = causal_products(q, 5),
+                       .bytes = bytes_of(dout, q, k, v, o, lse, dq, dk, dv)});
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
-  const Index block = tile_of(t);
-  check_workspace(workspace.size(), backward_workspace(total, t, width));
-  S* const logits = workspace.data();
-  S* const dlogits = logits + total * block * block;
-  S* const dout_h = dlogits + total * block * block;
-  S* const delta = dout_h + total * t * width;
+  const Index block = tile_of(t), area = block * block;
+  check_workspace(workspace.size(), backward_workspace<A>(total, t, width));
+  Pieces<A> pieces(workspace.data());
+  W* const logits = pieces.wide(total * area);
+  W* const dp = pieces.wide(total * area);
+  W* const delta = pieces.wide(total * t);
+  A* const dout_h = pieces.stored(total * t * width);
+  A* const p = pieces.rounded(logits, total * area);
+  A* const ds = pieces.rounded(dp, total * area);
   const Merged merged{heads, t, width};
-  const S scale = scale_of<S>(width);
+  const W scale = scale_of<W>(width);
   const SpanRows seen(spans, heads, t);
 
   for_heads("Lexikos::attention::backward", space, total, [&](const auto& run) {
-    split_gradient<S>(run, merged, dout.data(), o.data(), dout_h, delta);
+    split_gradient<A>(run, merged, dout.data(), o.data(), dout_h, delta);
     for (Index i = 0; i < t; i += block) {
       const Index rows = block < t - i ? block : t - i;
-      const MatrixBatch<const S> q_i = rows_of<const S>(q, i, rows);
-      const MatrixBatch<const S> dout_i{dout_h + i * width, rows, width, t * width};
+      const MatrixBatch<const A> q_i = rows_of<const A>(q, i, rows);
+      const MatrixBatch<const A> dout_i{dout_h + i * width, rows, width, t * width};
       for (Index j = 0; j <= i; j += block) {
         const Index keys = block < t - j ? block : t - j;
-        const MatrixBatch<const S> k_j = rows_of<const S>(k, j, keys);
-        const MatrixBatch<const S> p{logits, rows, keys, block * block};
-        const MatrixBatch<const S> ds{dlogits, rows, keys, block * block};
-        const S add_key = i == j ? S(0) : S(1);  // the first query tile that sees these keys
-        run.template gemm<S>(Op::none, Op::transpose, scale, q_i, k_j, S(0),
-                             {logits, rows, keys, block * block});
-        run.template gemm<S>(Op::none, Op::transpose, S(1), dout_i, rows_of<const S>(v, j, keys),
-                             S(0), {dlogits, rows, keys, block * block});
-        softmax_gradient_tile<S>(run, seen, block, rows, keys, i, j, t, scale, lse.data(), delta,
-                                 logits, dlogits);
-        run.template gemm<S>(Op::transpose, Op::none, S(1), p, dout_i, add_key,
-                             rows_of<S>(dv, j, keys));
-        run.template gemm<S>(Op::transpose, Op::none, S(1), ds, q_i, add_key,
-                             rows_of<S>(dk, j, keys));
-        run.template gemm<S>(Op::none, Op::none, S(1), ds, k_j, j == 0 ? S(0) : S(1),
-                             rows_of<S>(dq, i, rows));
+        const MatrixBatch<const A> k_j = rows_of<const A>(k, j, keys);
+        const MatrixBatch<const A> p_ij{p, rows, keys, area}, ds_ij{ds, rows, keys, area};
+        const W add_key = i == j ? W(0) : W(1);  // the first query tile that sees these keys
+        run.template gemm<A>(Op::none, Op::transpose, scale, q_i, k_j, W(0),
+                             {logits, rows, keys, area});
+        run.template gemm<A>(Op::none, Op::transpose, W(1), dout_i, rows_of<const A>(v, j, keys),
+                             W(0), {dp, rows, keys, area});
+        softmax_gradient_tile<A>(run, seen, block, rows, keys, i, j, t, scale, lse.data(), delta,
+                                 logits, dp, p, ds);
+        run.template gemm<A>(Op::transpose, Op::none, W(1), p_ij, dout_i, add_key,
+                             rows_of<W>(dv, j, keys));
+        run.template gemm<A>(Op::transpose, Op::none, W(1), ds_ij, q_i, add_key,
+                             rows_of<W>(dk, j, keys));
+        run.template gemm<A>(Op::none, Op::none, W(1), ds_ij, k_j, j == 0 ? W(0) : W(1),
+                             rows_of<W>(dq, i, rows));
       }
     }
   });
 }
 
-#define LEXIKOS_ATTENTION(S)                                                                \
-  template void forward<S>(const ExecSpace&, const Spans&, View4<const S>, View4<const S>,  \
-                           View4<const S>, View2<S>, View3<S>, View1<S>);                   \
-  template void backward<S>(const ExecSpace&, const Spans&, View2<const S>, View4<const S>, \
-                            View4<const S>, View4<const S>, View2<const S>, View3<const S>, \
-                            View4<S>, View4<S>, View4<S>, View1<S>);
+#define LEXIKOS_ATTENTION(A)                                                                      \
+  template void forward<A>(const ExecSpace&, const Spans&, View4<const A>, View4<const A>,        \
+                           View4<const A>, View2<A>, View3<Wide<A>>, View1<Wide<A>>);             \
+  template void backward<A>(const ExecSpace&, const Spans&, View2<const A>, View4<const A>,       \
+                            View4<const A>, View4<const A>, View2<const A>, View3<const Wide<A>>, \
+                            View4<Wide<A>>, View4<Wide<A>>, View4<Wide<A>>, View1<Wide<A>>);
 LEXIKOS_ATTENTION(float)
 LEXIKOS_ATTENTION(double)
+LEXIKOS_ATTENTION(Bf16)
 #undef LEXIKOS_ATTENTION
 
 }  // namespace lexikos::attention

@@ -15,25 +15,40 @@ namespace lexikos::attention {
 inline constexpr Index tile = 128;
 inline Index tile_of(Index t) { return t < tile ? t : tile; }
 
-/// Elements of S that forward and backward need as workspace, for G = B H heads.
-inline Index forward_workspace(Index heads, Index t, Index width) {
-  return heads * tile_of(t) * (tile_of(t) + width + 2);
+/// Elements of Wide<A> that forward and backward need as workspace, for G = B H heads. Where A is
+/// narrower, products need tiles of A besides those of sums.
+template <class A>
+inline constexpr bool narrow = !std::is_same_v<A, Wide<A>>;
+template <class A>
+Index narrow_elements(Index count) {
+  return narrow<A> ? (count * Index(sizeof(A)) + Index(sizeof(Wide<A>)) - 1) / Index(sizeof(Wide<A>))
+                   : count;
 }
-inline Index backward_workspace(Index heads, Index t, Index width) {
-  return heads * (2 * tile_of(t) * tile_of(t) + t * width + t);
+template <class A>
+Index forward_workspace(Index heads, Index t, Index width) {
+  const Index area = tile_of(t) * tile_of(t);
+  return heads * (area + tile_of(t) * (width + 2)) +
+         (narrow<A> ? narrow_elements<A>(heads * area) : 0);
+}
+template <class A>
+Index backward_workspace(Index heads, Index t, Index width) {
+  const Index area = tile_of(t) * tile_of(t);
+  return heads * (2 * area + t) + narrow_elements<A>(heads * t * width) +
+         (narrow<A> ? 2 * narrow_elements<A>(heads * area) : 0);
 }
 
-/// Reads q, k, v [B H T E] and which keys each query sees (plain spans: causal); overwrites o [N C] (heads side by side), lse [B H T] (natural log of
-/// the softmax denominators) and the workspace.
-template <class S>
-void forward(const ExecSpace& space, const Spans& spans, View4<const S> q, View4<const S> k,
-             View4<const S> v, View2<S> o, View3<S> lse, View1<S> workspace);
+/// Reads q, k, v [B H T E] and which keys each query sees (plain spans: causal); overwrites o [N C]
+/// (heads side by side), lse [B H T] (natural log of the softmax denominators) and the workspace.
+/// Logits, softmax and sums are in Wide<A>; weights are rounded to A for the second product.
+template <class A>
+void forward(const ExecSpace& space, const Spans& spans, View4<const A> q, View4<const A> k,
+             View4<const A> v, View2<A> o, View3<Wide<A>> lse, View1<Wide<A>> workspace);
 
 /// Reads dout [N C], q, k, v, o, lse as forward left them; overwrites dq, dk, dv [B H T E] and the
 /// workspace.
-template <class S>
-void backward(const ExecSpace& space, const Spans& spans, View2<const S> dout, View4<const S> q,
-              View4<const S> k, View4<const S> v, View2<const S> o, View3<const S> lse,
-              View4<S> dq, View4<S> dk, View4<S> dv, View1<S> workspace);
+template <class A>
+void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, View4<const A> q,
+              View4<const A> k, View4<const A> v, View2<const A> o, View3<const Wide<A>> lse,
+              View4<Wide<A>> dq, View4<Wide<A>> dk, View4<Wide<A>> dv, View1<Wide<A>> workspace);
 
 }  // namespace lexikos::attention

@@ -12,16 +12,20 @@ namespace lexikos::cross_entropy {
 inline constexpr Index tile = 4096;
 
 /// nll[n] = log sum_v exp(logits[n v]) - logits[n target].
-/// Reads targets [R]; overwrites nll [R] (nats) and logits [R V], which become
-/// scale * (softmax - onehot(target)).
-template <class S>
+/// Reads targets [R]; overwrites nll [R] (nats), gradient [R V] with
+/// scale * (softmax - onehot(target)), and logits [R V], which are work space afterwards. The gradient
+/// may be of a narrower type A; of the same one it may be the logits themselves.
+template <class S, class A>
 void loss_and_gradient(const ExecSpace& space, View2<S> logits, View1<const TokenId> targets,
-                       double scale, View1<double> nll) {
+                       double scale, View1<double> nll, View2<A> gradient) {
+  const Region region("Lexikos::cross_entropy::loss_and_gradient",
+                      {.bytes = bytes_of(logits, gradient, targets, nll)});
   const Index v_count = logits.extent(1);
   for_rows(
       "Lexikos::cross_entropy::loss_and_gradient", space, logits.extent(0),
       KOKKOS_LAMBDA(const Lane& lane, const Index n) {
         S* const row = logits.data() + n * v_count;
+        A* const out = gradient.data() + n * v_count;
         const Index target = targets.data()[n];
         const S at_target = row[target];
         const S largest = lane.template max<S>(v_count, [=](const Index v) { return row[v]; });
@@ -36,10 +40,10 @@ void loss_and_gradient(const ExecSpace& space, View2<S> logits, View1<const Toke
           }));
         }
         const S factor = static_cast<S>(scale / total);
-        lane.for_each(v_count, [=](const Index v) { row[v] *= factor; });
+        lane.for_each(v_count, [=](const Index v) { out[v] = A(row[v] * factor); });
         lane.barrier();
         lane.once([=]() {
-          row[target] -= static_cast<S>(scale);
+          out[target] = A(fast_exp(at_target - largest) * factor - static_cast<S>(scale));
           nll.data()[n] = ::log(total) + static_cast<double>(largest - at_target);
         });
       });
@@ -49,6 +53,7 @@ void loss_and_gradient(const ExecSpace& space, View2<S> logits, View1<const Toke
 template <class S>
 void loss(const ExecSpace& space, View2<const S> logits, View1<const TokenId> targets,
           View1<double> nll) {
+  const Region region("Lexikos::cross_entropy::loss", {.bytes = bytes_of(logits, targets, nll)});
   const Index v_count = logits.extent(1);
   for_rows(
       "Lexikos::cross_entropy::loss", space, logits.extent(0),
@@ -74,6 +79,8 @@ void loss(const ExecSpace& space, View2<const S> logits, View1<const TokenId> ta
 template <class S>
 void is_largest(const ExecSpace& space, View2<const S> logits, View1<const TokenId> targets,
                 View1<std::uint8_t> largest) {
+  const Region region("Lexikos::cross_entropy::is_largest",
+                      {.bytes = bytes_of(logits, targets, largest)});
   const Index v_count = logits.extent(1);
   for_rows(
       "Lexikos::cross_entropy::is_largest", space, logits.extent(0),

@@ -14,9 +14,9 @@ namespace lexikos::decode_attention {
 
 /// Reads qkv [B, C + 2 G E] of place t (columns as in rope::forward) and the rotary tables; overwrites
 /// q [B H E] (turned) and place t of the cache k (turned), v, each [B H T E].
-template <class S>
-void append(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
-            View2<const S> sine, Index t, View3<S> q, View4<S> k, View4<S> v) {
+template <class A>
+void append(const ExecSpace& space, View2<const A> qkv, View2<const Wide<A>> cosine,
+            View2<const Wide<A>> sine, Index t, View3<A> q, View4<A> k, View4<A> v) {
   const Index heads = k.extent(1), t_count = k.extent(2), width = k.extent(3);
   const Index half = width / 2;
   const Index columns = qkv.extent(1);
@@ -28,14 +28,14 @@ void append(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
         const Index h = row % heads;
         const Index b = row / heads;
         const Index to = (row * t_count + t) * width;
-        const S* const c = cosine.data() + t * half;
-        const S* const s = sine.data() + t * half;
-        const S* const from_q = qkv.data() + b * columns + h * width;
-        const S* const from_k = qkv.data() + b * columns + (heads + h / group) * width;
-        const S* const from_v = from_k + kv_heads * width;
-        S* const to_q = q.data() + row * width;
-        S* const to_k = k.data() + to;
-        S* const to_v = v.data() + to;
+        const Wide<A>* const c = cosine.data() + t * half;
+        const Wide<A>* const s = sine.data() + t * half;
+        const A* const from_q = qkv.data() + b * columns + h * width;
+        const A* const from_k = qkv.data() + b * columns + (heads + h / group) * width;
+        const A* const from_v = from_k + kv_heads * width;
+        A* const to_q = q.data() + row * width;
+        A* const to_k = k.data() + to;
+        A* const to_v = v.data() + to;
         rope::turn(lane, half, c, s, from_q, from_k, to_q, to_k);
         lane.for_each(width, [=](const Index i) { to_v[i] = from_v[i]; });
       });
@@ -43,38 +43,39 @@ void append(const ExecSpace& space, View2<const S> qkv, View2<const S> cosine,
 
 /// Reads q [B H E] and places 0 ... t of k, v [B H T E]; overwrites o [B C] (heads side by side) and
 /// weights [B H T] (work space).
-template <class S>
-void forward(const ExecSpace& space, View3<const S> q, View4<const S> k, View4<const S> v, Index t,
-             View3<S> weights, View2<S> o) {
+template <class A>
+void forward(const ExecSpace& space, View3<const A> q, View4<const A> k, View4<const A> v, Index t,
+             View3<Wide<A>> weights, View2<A> o) {
   const Index t_count = k.extent(2), width = k.extent(3);
   const Index keys = t + 1;
-  const S scale = static_cast<S>(1.0 / ::sqrt(static_cast<double>(width)));
+  using W = Wide<A>;
+  const W scale = static_cast<W>(1.0 / ::sqrt(static_cast<double>(width)));
   for_rows(
       "Lexikos::decode_attention::forward", space, q.extent(0) * q.extent(1),
       KOKKOS_LAMBDA(const Lane& lane, const Index row) {
-        const S* const query = q.data() + row * width;
-        const S* const key = k.data() + row * t_count * width;
-        const S* const value = v.data() + row * t_count * width;
-        S* const weight = weights.data() + row * t_count;
-        S* const out = o.data() + row * width;
+        const A* const query = q.data() + row * width;
+        const A* const key = k.data() + row * t_count * width;
+        const A* const value = v.data() + row * t_count * width;
+        W* const weight = weights.data() + row * t_count;
+        A* const out = o.data() + row * width;
         lane.for_each(keys, [=](const Index j) {
-          S dot = 0;
-          for (Index e = 0; e < width; ++e) dot += query[e] * key[j * width + e];
+          W dot = 0;
+          for (Index e = 0; e < width; ++e) dot += W(query[e]) * W(key[j * width + e]);
           weight[j] = scale * dot;
         });
         lane.barrier();
-        const S largest = lane.template max<S>(keys, [=](const Index j) { return weight[j]; });
-        const S total = lane.template sum<S>(keys, [=](const Index j) {
-          const S e = fast_exp(weight[j] - largest);
+        const W largest = lane.template max<W>(keys, [=](const Index j) { return weight[j]; });
+        const W total = lane.template sum<W>(keys, [=](const Index j) {
+          const W e = fast_exp(weight[j] - largest);
           weight[j] = e;
           return e;
         });
         lane.barrier();
-        const S inverse = S(1) / total;
+        const W inverse = W(1) / total;
         lane.for_each(width, [=](const Index e) {
-          S sum = 0;
-          for (Index j = 0; j < keys; ++j) sum += weight[j] * value[j * width + e];
-          out[e] = sum * inverse;
+          W sum = 0;
+          for (Index j = 0; j < keys; ++j) sum += weight[j] * W(value[j * width + e]);
+          out[e] = A(sum * inverse);
         });
       });
 }

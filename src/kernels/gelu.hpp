@@ -11,24 +11,28 @@ inline constexpr double twice_root_two_over_pi = 1.59576912160573071176;
 inline constexpr double cubic = 0.044715;
 
 /// Reads x [N F]; overwrites y [N F].
-template <class S>
-void forward(const ExecSpace& space, View2<const S> x, View2<S> y) {
+template <class A>
+void forward(const ExecSpace& space, View2<const A> x, View2<A> y) {
+  using W = Wide<A>;
+  const Region region("Lexikos::gelu::forward", {.bytes = bytes_of(x, y)});
   for_each(
       "Lexikos::gelu::forward", space, x.size(), KOKKOS_LAMBDA(const Index i) {
-        const S v = x.data()[i];
-        y.data()[i] = v * sigmoid(S(twice_root_two_over_pi) * (v + S(cubic) * v * v * v));
+        const W v = x.data()[i];
+        y.data()[i] = A(v * sigmoid(W(twice_root_two_over_pi) * (v + W(cubic) * v * v * v)));
       });
 }
 
 /// Reads dy [N F]; reads x [N F] and overwrites it with its gradient.
-template <class S>
-void backward(const ExecSpace& space, View2<const S> dy, View2<S> x) {
+template <class A>
+void backward(const ExecSpace& space, View2<const A> dy, View2<A> x) {
+  using W = Wide<A>;
+  const Region region("Lexikos::gelu::backward", {.bytes = bytes_of(dy, x, x)});
   for_each(
       "Lexikos::gelu::backward", space, x.size(), KOKKOS_LAMBDA(const Index i) {
-        const S v = x.data()[i];
-        const S s = sigmoid(S(twice_root_two_over_pi) * (v + S(cubic) * v * v * v));
-        const S slope = S(twice_root_two_over_pi) * (S(1) + S(3 * cubic) * v * v);
-        x.data()[i] = dy.data()[i] * (s + v * s * (S(1) - s) * slope);
+        const W v = x.data()[i];
+        const W s = sigmoid(W(twice_root_two_over_pi) * (v + W(cubic) * v * v * v));
+        const W slope = W(twice_root_two_over_pi) * (W(1) + W(3 * cubic) * v * v);
+        x.data()[i] = A(W(dy.data()[i]) * (s + v * s * (W(1) - s) * slope));
       });
 }
 

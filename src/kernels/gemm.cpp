@@ -1,5 +1,6 @@
 #include "kernels/gemm.hpp"
 
+#include "kernels/gemm_onednn.hpp"
 #include "kernels/gemm_vendor.hpp"
 #include "utils/error.hpp"
 
@@ -12,25 +13,18 @@
 #include <KokkosBlas3_gemm.hpp>
 #endif
 
-#if defined(LEXIKOS_HAVE_ONEDNN)
-#include <oneapi/dnnl/dnnl.h>
-#endif
-
 namespace lexikos {
 namespace {
 
-#if defined(LEXIKOS_HAVE_ONEDNN)
-inline constexpr bool have_onednn = device_is_host;
-#else
-inline constexpr bool have_onednn = false;
-#endif
+template <class A>
+inline constexpr bool in_kokkos_kernels = !std::is_same_v<A, Bf16>;
 
-template <class S>
+template <class A>
 GemmLibrary& library_in_use() {
-  static GemmLibrary library = vendor::available ? GemmLibrary::vendor
-                               : have_onednn && std::is_same_v<S, float>
-                                   ? GemmLibrary::onednn
-                                   : GemmLibrary::kokkos_kernels;
+  static GemmLibrary library = vendor::available       ? GemmLibrary::vendor
+                               : onednn::has<A>()      ? GemmLibrary::onednn
+                               : in_kokkos_kernels<A>  ? GemmLibrary::kokkos_kernels
+                                                       : GemmLibrary::loops;
   return library;
 }
 
@@ -58,15 +52,33 @@ Extents extents_of(Op op_a, Index a_rows, Index a_cols, Op op_b, Index b_rows, I
   return e;
 }
 
-#if defined(LEXIKOS_HAVE_ONEDNN)
-void onednn_gemm(Op op_a, Op op_b, Extents e, float alpha, const float* a, Index a_cols,
-                 const float* b, Index b_cols, float beta, float* c) {
-  const auto status =
-      dnnl_sgemm(op_a == Op::none ? 'N' : 'T', op_b == Op::none ? 'N' : 'T', e.m, e.n, e.k, alpha,
-                 a, a_cols, b, b_cols, beta, c, e.n);
-  if (status != dnnl_success) fail(Status::resource, "gemm: oneDNN refused a product");
+/// One row of C by plain loops; the sums are in Wide<A>.
+template <class A, class C>
+KOKKOS_FUNCTION void loops_row(const Lane& lane, Index i, Op op_a, Op op_b, Extents e,
+                               Wide<A> alpha, const A* a, const A* b, Wide<A> beta, C* c) {
+  const Index a_step = op_a == Op::none ? 1 : e.m, b_step = op_b == Op::none ? e.n : 1;
+  const A* const a_i = a + (op_a == Op::none ? i * e.k : i);
+  C* const c_i = c + i * e.n;
+  lane.for_each(e.n, [=](const Index j) {
+    const A* const b_j = b + (op_b == Op::none ? j : j * e.k);
+    Wide<A> sum = 0;
+    for (Index l = 0; l < e.k; ++l) sum += Wide<A>(a_i[l * a_step]) * Wide<A>(b_j[l * b_step]);
+    const Wide<A> before = beta == Wide<A>(0) ? Wide<A>(0) : beta * Wide<A>(c_i[j]);
+    c_i[j] = C(alpha * sum + before);
+  });
 }
-#endif
+
+template <class A, class C>
+void loops_batched(const ExecSpace& space, Op op_a, Op op_b, Extents e, Index count, Wide<A> alpha,
+                   MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta,
+                   MatrixBatch<C> c) {
+  for_rows(
+      "Lexikos::gemm::loops", space, count * e.m, KOKKOS_LAMBDA(const Lane& lane, const Index row) {
+        const Index g = row / e.m;
+        loops_row<A, C>(lane, row % e.m, op_a, op_b, e, alpha, a.data + g * a.stride,
+                        b.data + g * b.stride, beta, c.data + g * c.stride);
+      });
+}
 
 #if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 const char* letter(Op op) { return op == Op::none ? "N" : "T"; }
@@ -154,124 +166,141 @@ void kernels_on_thread(const Arguments&...) {
 }
 #endif
 
+template <class S>
+MatrixBatch<S> alone(const View2<S>& x) {
+  return {x.data(), Index(x.extent(0)), Index(x.extent(1)), 0};
+}
+
 }  // namespace
 
-template <class S>
+template <class A>
 GemmLibrary gemm_library() {
-  return library_in_use<S>();
+  return library_in_use<A>();
 }
 
-template <class S>
+template <class A>
 std::string gemm_library_name() {
-  if (gemm_library<S>() == GemmLibrary::vendor) return vendor::name();
-  if (gemm_library<S>() == GemmLibrary::onednn) {
-#if defined(LEXIKOS_HAVE_ONEDNN)
-    const dnnl_version_t* v = dnnl_version();
-    return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch);
-#endif
+  switch (gemm_library<A>()) {
+    case GemmLibrary::vendor:
+      return vendor::name();
+    case GemmLibrary::onednn:
+      return onednn::name();
+    case GemmLibrary::kokkos_kernels:
+      return "Kokkos Kernels";
+    default:
+      return "plain loops, slow: oneDNN or a GPU's library has bf16";
   }
-  return "Kokkos Kernels";
 }
 
-template <class S>
+template <class A>
 void use_gemm_library(GemmLibrary library) {
   if (library == GemmLibrary::vendor && !vendor::available) {
     fail(Status::resource, "gemm: this build is not for a GPU; use onednn or kokkos_kernels");
   }
-  if (library == GemmLibrary::onednn && !(have_onednn && std::is_same_v<S, float>)) {
+  if (library == GemmLibrary::onednn && !onednn::has<A>()) {
     fail(Status::resource,
          "gemm: this build has no oneDNN for that scalar; use kokkos_kernels or install oneDNN");
   }
-  library_in_use<S>() = library;
+  if (library == GemmLibrary::kokkos_kernels && !in_kokkos_kernels<A>) {
+    fail(Status::resource, "gemm: Kokkos Kernels has no products in bf16; use onednn or loops");
+  }
+  if (library == GemmLibrary::loops && in_kokkos_kernels<A>) {
+    fail(Status::resource, "gemm: loops are for bf16 alone; use kokkos_kernels");
+  }
+  library_in_use<A>() = library;
 }
 
-template <class S>
-void gemm(const ExecSpace& space, Op op_a, Op op_b, S alpha, View2<const S> a, View2<const S> b,
-          S beta, View2<S> c) {
-  [[maybe_unused]] const Extents e =
-      extents_of(op_a, a.extent(0), a.extent(1), op_b, b.extent(0), b.extent(1), c.extent(0),
-                 c.extent(1));
+template <class A, class C>
+void gemm(const ExecSpace& space, Op op_a, Op op_b, Wide<A> alpha, View2<const A> a,
+          View2<const A> b, Wide<A> beta, View2<C> c) {
+  const Extents e = extents_of(op_a, a.extent(0), a.extent(1), op_b, b.extent(0), b.extent(1),
+                               c.extent(0), c.extent(1));
+  const Region region("Lexikos::gemm", {.flops = 2.0 * e.m * e.n * e.k, .bytes = bytes_of(a, b, c)});
   if (e.m == 0 || e.n == 0) return;
-  if (gemm_library<S>() == GemmLibrary::vendor) {
-    vendor::gemm_batched<S>(space, op_a, op_b, e.m, e.n, e.k, 1, alpha,
-                            {a.data(), Index(a.extent(0)), Index(a.extent(1)), 0},
-                            {b.data(), Index(b.extent(0)), Index(b.extent(1)), 0}, beta,
-                            {c.data(), Index(c.extent(0)), Index(c.extent(1)), 0});
-    return;
-  }
-#if defined(LEXIKOS_HAVE_ONEDNN)
-  if constexpr (have_onednn && std::is_same_v<S, float>) {
-    if (gemm_library<S>() == GemmLibrary::onednn) {
-      space.fence();
-      onednn_gemm(op_a, op_b, e, alpha, a.data(), a.extent(1), b.data(), b.extent(1), beta,
-                  c.data());
+  switch (gemm_library<A>()) {
+    case GemmLibrary::vendor:
+      vendor::gemm_batched<A, C>(space, op_a, op_b, e.m, e.n, e.k, 1, alpha, alone(a), alone(b),
+                                 beta, alone(c));
       return;
-    }
+    case GemmLibrary::onednn:
+      space.fence();
+      onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data(), b.data(), beta, c.data());
+      return;
+    default:
+      break;
   }
-#endif
-  kernels_gemm(space, op_a, op_b, alpha, a, b, beta, c);
+  if constexpr (in_kokkos_kernels<A>) {
+    kernels_gemm(space, op_a, op_b, alpha, a, b, beta, c);
+  } else {
+    loops_batched<A, C>(space, op_a, op_b, e, 1, alpha, alone(a), alone(b), beta, alone(c));
+  }
 }
 
-template <class S>
-void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha,
-                  MatrixBatch<const S> a, MatrixBatch<const S> b, S beta, MatrixBatch<S> c) {
-  [[maybe_unused]] const Extents e =
-      extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
+template <class A, class C>
+void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, Wide<A> alpha,
+                  MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta, MatrixBatch<C> c) {
+  const Extents e = extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
   if (count == 0) return;
-  if (gemm_library<S>() == GemmLibrary::vendor) {
-    vendor::gemm_batched<S>(space, op_a, op_b, e.m, e.n, e.k, count, alpha, a, b, beta, c);
+  if (gemm_library<A>() == GemmLibrary::vendor) {
+    vendor::gemm_batched<A, C>(space, op_a, op_b, e.m, e.n, e.k, count, alpha, a, b, beta, c);
     return;
   }
-#if defined(LEXIKOS_HAVE_ONEDNN)
-  if constexpr (have_onednn && std::is_same_v<S, float>) {
-    if (gemm_library<S>() == GemmLibrary::onednn) {
+  if constexpr (onednn::available) {
+    if (gemm_library<A>() == GemmLibrary::onednn) {
       // Inside a parallel region oneDNN runs each product on the calling thread alone.
       Kokkos::parallel_for(
           "Lexikos::gemm::batched", Kokkos::RangePolicy<ExecSpace>(space, 0, count),
           [=](const Index g) {
-            onednn_gemm(op_a, op_b, e, alpha, a.data + g * a.stride, a.cols,
-                        b.data + g * b.stride, b.cols, beta, c.data + g * c.stride);
+            onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data + g * a.stride,
+                               b.data + g * b.stride, beta, c.data + g * c.stride);
           });
       return;
     }
   }
-#endif
-  kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
-}
-
-template <class S>
-void gemm_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b,
-                    S beta, MatrixBatch<S> c) {
-  [[maybe_unused]] const Extents e =
-      extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
-  if constexpr (!device_is_host) {
-    fail(Status::resource, "gemm: a product on a host thread, of device memory; a fault in Lexikos");
+  if constexpr (in_kokkos_kernels<A>) {
+    kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
   } else {
-#if defined(LEXIKOS_HAVE_ONEDNN)
-    if constexpr (std::is_same_v<S, float>) {
-      if (gemm_library<S>() == GemmLibrary::onednn) {
-        onednn_gemm(op_a, op_b, e, alpha, a.data, a.cols, b.data, b.cols, beta, c.data);
-        return;
-      }
-    }
-#endif
-    kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
+    loops_batched<A, C>(space, op_a, op_b, e, count, alpha, a, b, beta, c);
   }
 }
 
-#define LEXIKOS_GEMM(S)                                                                        \
-  template GemmLibrary gemm_library<S>();                                                      \
-  template std::string gemm_library_name<S>();                                                 \
-  template void use_gemm_library<S>(GemmLibrary);                                              \
-  template void gemm<S>(const ExecSpace&, Op, Op, S, View2<const S>, View2<const S>, S,        \
-                        View2<S>);                                                             \
-  template void gemm_batched<S>(const ExecSpace&, Op, Op, Index, S, MatrixBatch<const S>,      \
-                                MatrixBatch<const S>, S, MatrixBatch<S>);                      \
-  template void gemm_on_thread<S>(Op, Op, S, MatrixBatch<const S>, MatrixBatch<const S>, S,    \
-                                  MatrixBatch<S>);
-LEXIKOS_GEMM(float)
-LEXIKOS_GEMM(double)
+template <class A, class C>
+void gemm_on_thread(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, MatrixBatch<const A> b,
+                    Wide<A> beta, MatrixBatch<C> c) {
+  const Extents e = extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
+  if constexpr (!device_is_host) {
+    fail(Status::resource, "gemm: a product on a host thread, of device memory; a fault in Lexikos");
+  } else if (gemm_library<A>() == GemmLibrary::onednn) {
+    onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data, b.data, beta, c.data);
+  } else if constexpr (in_kokkos_kernels<A>) {
+    kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
+  } else {
+    for (Index i = 0; i < e.m; ++i) {
+      loops_row<A, C>(Lane{}, i, op_a, op_b, e, alpha, a.data, b.data, beta, c.data);
+    }
+  }
+}
+
+#define LEXIKOS_GEMM_LIBRARY(A)                \
+  template GemmLibrary gemm_library<A>();      \
+  template std::string gemm_library_name<A>(); \
+  template void use_gemm_library<A>(GemmLibrary);
+#define LEXIKOS_GEMM(A, C)                                                                       \
+  template void gemm<A, C>(const ExecSpace&, Op, Op, Wide<A>, View2<const A>, View2<const A>,    \
+                           Wide<A>, View2<C>);                                                   \
+  template void gemm_batched<A, C>(const ExecSpace&, Op, Op, Index, Wide<A>,                     \
+                                   MatrixBatch<const A>, MatrixBatch<const A>, Wide<A>,          \
+                                   MatrixBatch<C>);                                              \
+  template void gemm_on_thread<A, C>(Op, Op, Wide<A>, MatrixBatch<const A>,                      \
+                                     MatrixBatch<const A>, Wide<A>, MatrixBatch<C>);
+LEXIKOS_GEMM_LIBRARY(float)
+LEXIKOS_GEMM_LIBRARY(double)
+LEXIKOS_GEMM_LIBRARY(Bf16)
+LEXIKOS_GEMM(float, float)
+LEXIKOS_GEMM(double, double)
+LEXIKOS_GEMM(Bf16, Bf16)
+LEXIKOS_GEMM(Bf16, float)
+#undef LEXIKOS_GEMM_LIBRARY
 #undef LEXIKOS_GEMM
 
 }  // namespace lexikos

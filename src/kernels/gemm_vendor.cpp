@@ -7,6 +7,7 @@
 #if defined(LEXIKOS_HAVE_CUBLAS)
 #include <cublas_v2.h>
 #elif defined(LEXIKOS_HAVE_HIPBLAS)
+#define HIPBLAS_V2  // types of HIP itself; what hipBLAS 3 has alone
 #include <hipblas/hipblas.h>
 #endif
 
@@ -67,19 +68,48 @@ int narrow(Index x) {
 
 Operation operation(Op op) { return op == Op::none ? plain : transposed; }
 
-auto strided(Handle h, Operation a, Operation b, int m, int n, int k, const float* alpha,
-             const float* pa, int lda, Index sa, const float* pb, int ldb, Index sb,
-             const float* beta, float* pc, int ldc, Index sc, int count) {
-  return LEXIKOS_GEMM_STRIDED(S)(h, a, b, m, n, k, alpha, pa, lda, sa, pb, ldb, sb, beta, pc, ldc,
-                                 sc, count);
+template <class A>
+struct Matrices {
+  Operation op_a, op_b;
+  int m, n, k;
+  const A* a;
+  int lda;
+  Index stride_a;
+  const A* b;
+  int ldb;
+  Index stride_b;
+  int ldc;
+  Index stride_c;
+  int count;
+};
+
+auto multiply(Handle h, const Matrices<float>& x, const float* alpha, const float* beta, float* c) {
+  return LEXIKOS_GEMM_STRIDED(S)(h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, x.lda, x.stride_a,
+                                 x.b, x.ldb, x.stride_b, beta, c, x.ldc, x.stride_c, x.count);
 }
-auto strided(Handle h, Operation a, Operation b, int m, int n, int k, const double* alpha,
-             const double* pa, int lda, Index sa, const double* pb, int ldb, Index sb,
-             const double* beta, double* pc, int ldc, Index sc, int count) {
-  return LEXIKOS_GEMM_STRIDED(D)(h, a, b, m, n, k, alpha, pa, lda, sa, pb, ldb, sb, beta, pc, ldc,
-                                 sc, count);
+auto multiply(Handle h, const Matrices<double>& x, const double* alpha, const double* beta,
+              double* c) {
+  return LEXIKOS_GEMM_STRIDED(D)(h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, x.lda, x.stride_a,
+                                 x.b, x.ldb, x.stride_b, beta, c, x.ldc, x.stride_c, x.count);
 }
 #undef LEXIKOS_GEMM_STRIDED
+
+template <class C>
+auto multiply(Handle h, const Matrices<Bf16>& x, const float* alpha, const float* beta, C* c) {
+#if defined(LEXIKOS_HAVE_CUBLAS)
+  constexpr cudaDataType_t narrow = CUDA_R_16BF, wide = CUDA_R_32F;
+  return cublasGemmStridedBatchedEx(
+      h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, narrow, x.lda, x.stride_a, x.b, narrow, x.ldb,
+      x.stride_b, beta, c, std::is_same_v<C, Bf16> ? narrow : wide, x.ldc, x.stride_c, x.count,
+      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+#else
+  constexpr hipDataType narrow = HIP_R_16BF, wide = HIP_R_32F;
+  return hipblasGemmStridedBatchedEx(
+      h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, narrow, x.lda, x.stride_a, x.b, narrow, x.ldb,
+      x.stride_b, beta, c, std::is_same_v<C, Bf16> ? narrow : wide, x.ldc, x.stride_c, x.count,
+      HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT);
+#endif
+}
 
 }  // namespace
 
@@ -94,36 +124,39 @@ std::string name() {
 #endif
 }
 
-template <class S>
+template <class A, class C>
 void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index m, Index n, Index k, Index count,
-                  S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
-                  MatrixBatch<S> c) {
+                  Wide<A> alpha, MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta,
+                  MatrixBatch<C> c) {
   check(use_stream(handle(), space), "take a stream");
   // Column by column, as these libraries read, a row-major matrix is its transpose:
   // C^T = op(B)^T op(A)^T.
-  check(strided(handle(), operation(op_b), operation(op_a), narrow(n), narrow(m), narrow(k), &alpha,
-                b.data, narrow(b.cols), b.stride, a.data, narrow(a.cols), a.stride, &beta, c.data,
-                narrow(c.cols), c.stride, narrow(count)),
-        "multiply");
+  const Matrices<A> x{operation(op_b), operation(op_a), narrow(n),      narrow(m),      narrow(k),
+                      b.data,          narrow(b.cols),  b.stride,       a.data,         narrow(a.cols),
+                      a.stride,        narrow(c.cols),  c.stride,       narrow(count)};
+  check(multiply(handle(), x, &alpha, &beta, c.data), "multiply");
 }
 
 #else
 
 std::string name() { return ""; }
 
-template <class S>
-void gemm_batched(const ExecSpace&, Op, Op, Index, Index, Index, Index, S, MatrixBatch<const S>,
-                  MatrixBatch<const S>, S, MatrixBatch<S>) {
+template <class A, class C>
+void gemm_batched(const ExecSpace&, Op, Op, Index, Index, Index, Index, Wide<A>,
+                  MatrixBatch<const A>, MatrixBatch<const A>, Wide<A>, MatrixBatch<C>) {
   fail(Status::resource, "gemm: this build has no GPU library; a fault in Lexikos");
 }
 
 #endif
 
-#define LEXIKOS_VENDOR_GEMM(S)                                                           \
-  template void gemm_batched<S>(const ExecSpace&, Op, Op, Index, Index, Index, Index, S, \
-                                MatrixBatch<const S>, MatrixBatch<const S>, S, MatrixBatch<S>);
-LEXIKOS_VENDOR_GEMM(float)
-LEXIKOS_VENDOR_GEMM(double)
+#define LEXIKOS_VENDOR_GEMM(A, C)                                                              \
+  template void gemm_batched<A, C>(const ExecSpace&, Op, Op, Index, Index, Index, Index,       \
+                                   Wide<A>, MatrixBatch<const A>, MatrixBatch<const A>,        \
+                                   Wide<A>, MatrixBatch<C>);
+LEXIKOS_VENDOR_GEMM(float, float)
+LEXIKOS_VENDOR_GEMM(double, double)
+LEXIKOS_VENDOR_GEMM(Bf16, Bf16)
+LEXIKOS_VENDOR_GEMM(Bf16, float)
 #undef LEXIKOS_VENDOR_GEMM
 
 }  // namespace lexikos::vendor

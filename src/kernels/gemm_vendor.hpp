@@ -19,11 +19,11 @@ std::string name();
 
 /// C = alpha op(A) op(B) + beta C for count >= 1 products, on the stream of `space`; asynchronous.
 /// Matrices are row-major and contiguous in device memory: op(A) [m k], op(B) [k n], C [m n],
-/// product g at data + g * stride. fp32 products are accumulated in fp32 (never in TF32), fp64 in
-/// fp64. Errors (Status::resource): what the library reports, by number; sizes past 2^31.
-template <class S>
+/// product g at data + g * stride. Factors in bf16 and fp32 are accumulated in fp32 (never in
+/// TF32), fp64 in fp64. Errors (Status::resource): what the library reports, by number; sizes past 2^31.
+template <class A, class C>
 void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index m, Index n, Index k, Index count,
-                  S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
-                  MatrixBatch<S> c);
+                  Wide<A> alpha, MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta,
+                  MatrixBatch<C> c);
 
 }  // namespace lexikos::vendor

@@ -13,10 +13,12 @@ inline constexpr Index block_rows = 64;
 inline Index partial_rows(Index rows) { return (rows + block_rows - 1) / block_rows; }
 
 /// x_out = x + delta, y = norm(x_out): the residual sum and the norm in one pass.
-/// Reads x [N C], delta [N C], w [C]; overwrites x_out [N C] (may be x), y [N C], rstd [N].
-template <class S>
+/// Reads x [N C], delta [N C], w [C]; overwrites x_out [N C] (may be x), y [N C] (of a type A that may
+/// be narrower), rstd [N].
+template <class S, class A>
 void forward_add(const ExecSpace& space, View2<const S> x, View2<const S> delta,
-                 View1<const S> w, double eps, View2<S> x_out, View2<S> y, View1<S> rstd) {
+                 View1<const S> w, double eps, View2<S> x_out, View2<A> y, View1<S> rstd) {
+  const Region region("Lexikos::rmsnorm::forward_add", {.bytes = bytes_of(x, delta, w, x_out, y, rstd)});
   const Index c_count = x.extent(1);
   const S epsilon = static_cast<S>(eps);
   for_rows(
@@ -26,22 +28,23 @@ void forward_add(const ExecSpace& space, View2<const S> x, View2<const S> delta,
         const S* const delta_n = delta.data() + n * c_count;
         const S* const weight = w.data();
         S* const sum_n = x_out.data() + n * c_count;
-        S* const y_n = y.data() + n * c_count;
+        A* const y_n = y.data() + n * c_count;
         const S squares = lane.template sum<S>(c_count, [=](const Index c) {
           const S value = x_n[c] + delta_n[c];
           sum_n[c] = value;
           return value * value;
         });
         const S r = S(1) / ::sqrt(squares / S(c_count) + epsilon);
-        lane.for_each(c_count, [=](const Index c) { y_n[c] = sum_n[c] * r * weight[c]; });
+        lane.for_each(c_count, [=](const Index c) { y_n[c] = A(sum_n[c] * r * weight[c]); });
         lane.once([=]() { rstd.data()[n] = r; });
       });
 }
 
 /// y = norm(x). Reads x [N C], w [C]; overwrites y [N C], rstd [N].
-template <class S>
-void forward(const ExecSpace& space, View2<const S> x, View1<const S> w, double eps, View2<S> y,
+template <class S, class A>
+void forward(const ExecSpace& space, View2<const S> x, View1<const S> w, double eps, View2<A> y,
              View1<S> rstd) {
+  const Region region("Lexikos::rmsnorm::forward", {.bytes = bytes_of(x, w, y, rstd)});
   const Index c_count = x.extent(1);
   const S epsilon = static_cast<S>(eps);
   for_rows(
@@ -49,11 +52,11 @@ void forward(const ExecSpace& space, View2<const S> x, View1<const S> w, double 
       KOKKOS_LAMBDA(const Lane& lane, const Index n) {
         const S* const x_n = x.data() + n * c_count;
         const S* const weight = w.data();
-        S* const y_n = y.data() + n * c_count;
+        A* const y_n = y.data() + n * c_count;
         const S squares =
             lane.template sum<S>(c_count, [=](const Index c) { return x_n[c] * x_n[c]; });
         const S r = S(1) / ::sqrt(squares / S(c_count) + epsilon);
-        lane.for_each(c_count, [=](const Index c) { y_n[c] = x_n[c] * r * weight[c]; });
+        lane.for_each(c_count, [=](const Index c) { y_n[c] = A(x_n[c] * r * weight[c]); });
         lane.once([=]() { rstd.data()[n] = r; });
       });
 }
@@ -63,6 +66,8 @@ void forward(const ExecSpace& space, View2<const S> x, View1<const S> w, double 
 template <class S>
 void backward(const ExecSpace& space, View2<const S> dy, View2<const S> x, View1<const S> w,
               View1<const S> rstd, View2<S> dx, View1<S> dw, View2<S> partial) {
+  const Region region("Lexikos::rmsnorm::backward",
+                      {.bytes = bytes_of(dy, x, w, rstd, dx, dx, dw, dw)});
   const Index rows = x.extent(0);
   const Index c_count = x.extent(1);
   const Index blocks = partial_rows(rows);

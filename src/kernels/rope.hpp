@@ -31,24 +31,29 @@ inline Index kv_heads_of(Index columns, Index heads, Index width) {
 
 /// Turns one query and one key [E] by the angles whose cosines and sines are c, s [E/2]: overwrites
 /// to_q and to_k.
-template <class S>
-KOKKOS_FORCEINLINE_FUNCTION void turn(const Lane& lane, Index half, const S* c, const S* s,
-                                      const S* from_q, const S* from_k, S* to_q, S* to_k) {
+template <class A>
+KOKKOS_FORCEINLINE_FUNCTION void turn(const Lane& lane, Index half, const Wide<A>* c,
+                                      const Wide<A>* s, const A* from_q, const A* from_k, A* to_q,
+                                      A* to_k) {
+  using W = Wide<A>;
   lane.for_each(half, [=](const Index i) {
-    to_q[i] = from_q[i] * c[i] - from_q[i + half] * s[i];
-    to_q[i + half] = from_q[i + half] * c[i] + from_q[i] * s[i];
-    to_k[i] = from_k[i] * c[i] - from_k[i + half] * s[i];
-    to_k[i + half] = from_k[i + half] * c[i] + from_k[i] * s[i];
+    const W q_low = from_q[i], q_high = from_q[i + half];
+    const W k_low = from_k[i], k_high = from_k[i + half];
+    to_q[i] = A(q_low * c[i] - q_high * s[i]);
+    to_q[i + half] = A(q_high * c[i] + q_low * s[i]);
+    to_k[i] = A(k_low * c[i] - k_high * s[i]);
+    to_k[i + half] = A(k_high * c[i] + k_low * s[i]);
   });
 }
 
 /// Reads qkv [N, C + 2 G E] (each row: q [H E], k [G E], v [G E]) and the positions of spans;
 /// overwrites q, k (turned) and v, each [B H T E]. G divides H: key and value head g is that of the
 /// query heads g H / G, ..., (g + 1) H / G - 1, and is written for each of them.
-template <class S>
-void forward(const ExecSpace& space, const Spans& spans, View2<const S> qkv,
-             View2<const S> cosine, View2<const S> sine, Index heads, View4<S> q, View4<S> k,
-             View4<S> v) {
+template <class A>
+void forward(const ExecSpace& space, const Spans& spans, View2<const A> qkv,
+             View2<const Wide<A>> cosine, View2<const Wide<A>> sine, Index heads, View4<A> q, View4<A> k,
+             View4<A> v) {
+  const Region region("Lexikos::rope::forward", {.bytes = bytes_of(qkv, q, k, v)});
   const std::int32_t* const positions = spans.position.data();  // null: the place is the position
   const Index t_count = q.extent(2);
   const Index width = q.extent(3);
@@ -64,14 +69,14 @@ void forward(const ExecSpace& space, const Spans& spans, View2<const S> qkv,
         const Index t = n % t_count;
         const Index to = (((n / t_count) * heads + h) * t_count + t) * width;
         const Index position = positions == nullptr ? t : positions[n];
-        const S* const c = cosine.data() + position * half;
-        const S* const s = sine.data() + position * half;
-        const S* const from_q = qkv.data() + n * columns + h * width;
-        const S* const from_k = qkv.data() + n * columns + (heads + h / group) * width;
-        const S* const from_v = from_k + kv_heads * width;
-        S* const to_q = q.data() + to;
-        S* const to_k = k.data() + to;
-        S* const to_v = v.data() + to;
+        const Wide<A>* const c = cosine.data() + position * half;
+        const Wide<A>* const s = sine.data() + position * half;
+        const A* const from_q = qkv.data() + n * columns + h * width;
+        const A* const from_k = qkv.data() + n * columns + (heads + h / group) * width;
+        const A* const from_v = from_k + kv_heads * width;
+        A* const to_q = q.data() + to;
+        A* const to_k = k.data() + to;
+        A* const to_v = v.data() + to;
         turn(lane, half, c, s, from_q, from_k, to_q, to_k);
         lane.for_each(width, [=](const Index i) { to_v[i] = from_v[i]; });
       });
@@ -79,10 +84,12 @@ void forward(const ExecSpace& space, const Spans& spans, View2<const S> qkv,
 
 /// The transpose of forward: the gradients of a group's heads are summed into their one key and
 /// value head. Reads dq, dk, dv [B H T E]; overwrites dqkv [N, C + 2 G E].
-template <class S>
-void backward(const ExecSpace& space, const Spans& spans, View4<const S> dq, View4<const S> dk,
-              View4<const S> dv, View2<const S> cosine, View2<const S> sine, Index heads,
-              View2<S> dqkv) {
+template <class A>
+void backward(const ExecSpace& space, const Spans& spans, View4<const Wide<A>> dq, View4<const Wide<A>> dk,
+              View4<const Wide<A>> dv, View2<const Wide<A>> cosine, View2<const Wide<A>> sine, Index heads,
+              View2<A> dqkv) {
+  using W = Wide<A>;
+  const Region region("Lexikos::rope::backward", {.bytes = bytes_of(dq, dk, dv, dqkv)});
   const std::int32_t* const positions = spans.position.data();
   const Index t_count = dq.extent(2);
   const Index width = dq.extent(3);
@@ -97,29 +104,47 @@ void backward(const ExecSpace& space, const Spans& spans, View4<const S> dq, Vie
         const Index n = row / kv_heads;
         const Index t = n % t_count;
         const Index position = positions == nullptr ? t : positions[n];
-        const S* const c = cosine.data() + position * half;
-        const S* const s = sine.data() + position * half;
-        S* const to_k = dqkv.data() + n * columns + (heads + g) * width;
-        S* const to_v = to_k + kv_heads * width;
+        const Wide<A>* const c = cosine.data() + position * half;
+        const Wide<A>* const s = sine.data() + position * half;
+        A* const to_k = dqkv.data() + n * columns + (heads + g) * width;
+        A* const to_v = to_k + kv_heads * width;
+        // The heads of a group lie one after the other in dq, dk and dv.
+        const Index first = (((n / t_count) * heads + g * group) * t_count + t) * width;
+        const Index next = t_count * width;
         for (Index member = 0; member < group; ++member) {
-          const bool first = member == 0;
-          const Index h = g * group + member;
-          const Index from = (((n / t_count) * heads + h) * t_count + t) * width;
-          S* const to_q = dqkv.data() + n * columns + h * width;
-          const S* const from_q = dq.data() + from;
-          const S* const from_k = dk.data() + from;
-          const S* const from_v = dv.data() + from;
+          A* const to_q = dqkv.data() + n * columns + (g * group + member) * width;
+          const W* const from_q = dq.data() + first + member * next;
           lane.for_each(half, [=](const Index i) {
-            to_q[i] = from_q[i] * c[i] + from_q[i + half] * s[i];
-            to_q[i + half] = from_q[i + half] * c[i] - from_q[i] * s[i];
-            const S low = from_k[i] * c[i] + from_k[i + half] * s[i];
-            const S high = from_k[i + half] * c[i] - from_k[i] * s[i];
-            to_k[i] = first ? low : to_k[i] + low;
-            to_k[i + half] = first ? high : to_k[i + half] + high;
+            to_q[i] = A(from_q[i] * c[i] + from_q[i + half] * s[i]);
+            to_q[i + half] = A(from_q[i + half] * c[i] - from_q[i] * s[i]);
           });
-          lane.for_each(width,
-                        [=](const Index i) { to_v[i] = first ? from_v[i] : to_v[i] + from_v[i]; });
         }
+        const W* const from_k = dk.data() + first;
+        const W* const from_v = dv.data() + first;
+        // A group of one is a loop by itself, because an inner loop keeps it from being vectorised.
+        if (group == 1) {
+          lane.for_each(half, [=](const Index i) {
+            to_k[i] = A(from_k[i] * c[i] + from_k[i + half] * s[i]);
+            to_k[i + half] = A(from_k[i + half] * c[i] - from_k[i] * s[i]);
+            to_v[i] = A(from_v[i]);
+            to_v[i + half] = A(from_v[i + half]);
+          });
+          return;
+        }
+        lane.for_each(half, [=](const Index i) {
+          W k_low = 0, k_high = 0, v_low = 0, v_high = 0;
+          for (Index member = 0; member < group; ++member) {
+            const Index at = member * next + i;
+            k_low += from_k[at];
+            k_high += from_k[at + half];
+            v_low += from_v[at];
+            v_high += from_v[at + half];
+          }
+          to_k[i] = A(k_low * c[i] + k_high * s[i]);
+          to_k[i + half] = A(k_high * c[i] - k_low * s[i]);
+          to_v[i] = A(v_low);
+          to_v[i + half] = A(v_high);
+        });
       });
 }
 

@@ -11,6 +11,7 @@ namespace lexikos::token_rows {
 template <class S>
 void spread(const ExecSpace& space, View2<const S> e, View1<const std::int32_t> slot,
             View2<S> x) {
+  const Region region("Lexikos::token_rows::spread", {.bytes = bytes_of(x, x, slot)});
   const Index c_count = x.extent(1);
   for_rows(
       "Lexikos::token_rows::spread", space, x.extent(0),
@@ -27,6 +28,7 @@ template <class S>
 void gather(const ExecSpace& space, View2<const S> dx, View1<const std::int32_t> touched,
             View1<const std::int32_t> bucket_begin, View1<const std::int32_t> bucket_position,
             View2<S> de) {
+  const Region region("Lexikos::token_rows::gather", {.bytes = bytes_of(dx, touched, bucket_position)});
   const Index c_count = dx.extent(1);
   for_rows(
       "Lexikos::token_rows::gather", space, touched.extent(0),
@@ -44,6 +46,7 @@ void gather(const ExecSpace& space, View2<const S> dx, View1<const std::int32_t>
 template <class S>
 void take(const ExecSpace& space, View2<const S> table, View1<const TokenId> tokens,
           View2<S> e) {
+  const Region region("Lexikos::token_rows::take", {.bytes = bytes_of(e, e, tokens)});
   const Index c_count = e.extent(1);
   for_rows(
       "Lexikos::token_rows::take", space, tokens.extent(0),
@@ -58,6 +61,7 @@ void take(const ExecSpace& space, View2<const S> table, View1<const TokenId> tok
 template <class S>
 void add(const ExecSpace& space, View2<const S> de, View1<const TokenId> tokens,
          View2<S> dtable) {
+  const Region region("Lexikos::token_rows::add", {.bytes = bytes_of(de, de, de, tokens)});
   const Index c_count = de.extent(1);
   for_rows(
       "Lexikos::token_rows::add", space, tokens.extent(0),

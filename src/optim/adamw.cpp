@@ -23,6 +23,7 @@ AdamWSettings AdamWSettings::read(const Deck& deck) {
 
 template <class S>
 void squared_norm(const ExecSpace& space, View1<const S> gradients, const DeviceSum& result) {
+  const Region region("Lexikos::adamw::squared_norm", {.bytes = bytes_of(gradients)});
   // Tiles of S folded into double: the tile's sum vectorises, the total keeps its digits.
   constexpr Index tile = 2048;
   const Index count = gradients.size();
@@ -55,6 +56,8 @@ Index count_not_finite(const ExecSpace& space, View1<const S> values) {
 template <class S>
 void adamw_update(const ExecSpace& space, const AdamWSettings& settings, double learning_rate,
                   Index step, double scale, const Parameters<S>& parameters) {
+  const Region region("Lexikos::adamw::update",
+                      {.bytes = 7.0 * bytes_of(parameters.values())});
   const S beta1 = static_cast<S>(settings.beta1);
   const S beta2 = static_cast<S>(settings.beta2);
   const S rest1 = static_cast<S>(1.0 - settings.beta1);

@@ -52,15 +52,12 @@ inline float widen_f16(std::uint16_t half) {
 }
 
 inline float widen_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  Bf16 value;
+  value.bits = bits;
+  return value;
 }
 
-/// The nearest bfloat16, ties to even; NaN stays NaN, and what is too large becomes infinity.
-inline std::uint16_t narrow_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
-}
+inline std::uint16_t narrow_bf16(float value) { return Bf16(value).bits; }
 
 /// 1 sign, 4 exponent (bias 7), 3 mantissa bits; no infinity, NaN where all of them are set (the
 /// "fn" variety of machine-learning formats).

@@ -19,6 +19,9 @@ using Doubles = std::vector<double>;
 template <class S>
 inline constexpr double roundoff = static_cast<double>(std::numeric_limits<S>::epsilon()) / 2;
 
+template <>
+inline constexpr double roundoff<Bf16> = 0x1p-8;
+
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -75,6 +78,11 @@ auto to_host(const View& view) {
 }
 
 inline Doubles doubles(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+inline Doubles doubles(const std::vector<Bf16>& values) {
+  Doubles wide(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) wide[i] = static_cast<float>(values[i]);
+  return wide;
+}
 inline Doubles doubles(const Doubles& values) { return values; }
 
 /// Overwrites a window with host values.

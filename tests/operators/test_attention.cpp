@@ -38,7 +38,7 @@ struct Run {
         o(Doubles(z.size(), not_a_number)),
         lse(Doubles(z.b * z.heads * z.t, not_a_number)) {
     const Device<S> workspace(
-        Doubles(attention::forward_workspace(z.b * z.heads, z.t, z.width), not_a_number));
+        Doubles(attention::forward_workspace<S>(z.b * z.heads, z.t, z.width), not_a_number));
     const ExecSpace space;
     attention::forward<S>(space, spans, heads(q), heads(k), heads(v), merged(o),
                           lse.view(z.b, z.heads, z.t), workspace.view());
@@ -49,7 +49,7 @@ struct Run {
     const Device<S> dout_d(dout), dq(Doubles(z.size(), not_a_number)),
         dk(Doubles(z.size(), not_a_number)), dv(Doubles(z.size(), not_a_number)),
         workspace(
-            Doubles(attention::backward_workspace(z.b * z.heads, z.t, z.width), not_a_number));
+            Doubles(attention::backward_workspace<S>(z.b * z.heads, z.t, z.width), not_a_number));
     const ExecSpace space;
     attention::backward<S>(space, spans, merged(dout_d), heads(q), heads(k), heads(v), merged(o),
                            lse.view(z.b, z.heads, z.t), heads(dq), heads(dk), heads(dv),
@@ -269,7 +269,7 @@ TEST_CASE("attention: equal keys give the mean of the values seen", "[attention]
 TEST_CASE("attention refuses a workspace that is too small", "[attention]") {
   const Shape z{1, 2, 5, 4};
   const Device<double> x(z.size()), lse(z.heads * z.t),
-      small(attention::forward_workspace(2, z.t, z.width) - 1);
+      small(attention::forward_workspace<double>(2, z.t, z.width) - 1);
   const auto v = x.view(z.b, z.heads, z.t, z.width);
   CHECK_THROWS(attention::forward<double>(ExecSpace(), Spans(), v, v, v, x.view(z.t, 8), lse.view(1, 2, z.t),
                                           small.view()));

@@ -27,7 +27,7 @@ Result run(const Doubles& logits, const std::vector<TokenId>& targets, Index v, 
   const Device<double> nll(Doubles(rows, not_a_number));
   const ExecSpace space;
   cross_entropy::loss_and_gradient<S>(space, logits_d.view(rows, v), targets_d.view(), scale,
-                                      nll.view());
+                                      nll.view(), logits_d.view(rows, v));
   space.fence();
   return {nll.values(), logits_d.values()};
 }

@@ -82,8 +82,8 @@ Found attend(const HeadArrays& x, const Doubles& dout, const Spans& spans, Index
   const auto unset = [](Index count) { return Device<S>(Doubles(count, not_a_number)); };
   const Device<S> q(x.q), k(x.k), v(x.v), dout_d(dout), o = unset(size), lse = unset(b * heads * t),
                   dq = unset(size), dk = unset(size), dv = unset(size),
-                  work = unset(attention::forward_workspace(b * heads, t, width)),
-                  work_b = unset(attention::backward_workspace(b * heads, t, width));
+                  work = unset(attention::forward_workspace<S>(b * heads, t, width)),
+                  work_b = unset(attention::backward_workspace<S>(b * heads, t, width));
   const auto in = [&](const Device<S>& a) { return a.view(b, heads, t, width); };
   const auto flat = [&](const Device<S>& a) { return a.view(b * t, heads * width); };
   const ExecSpace space;
