@@ -53,8 +53,8 @@ Extents extents_of(Op op_a, Index a_rows, Index a_cols, Op op_b, Index b_rows, I
 }
 
 /// One row of C by plain loops; the sums are in Wide<A>.
-template <class A, class C>
-KOKKOS_FUNCTION void loops_row(const Lane& lane, Index i, Op op_a, Op op_b, Extents e,
+template <class A, class C, class AnyLane>
+KOKKOS_FUNCTION void loops_row(const AnyLane& lane, Index i, Op op_a, Op op_b, Extents e,
                                Wide<A> alpha, const A* a, const A* b, Wide<A> beta, C* c) {
   const Index a_step = op_a == Op::none ? 1 : e.m, b_step = op_b == Op::none ? e.n : 1;
   const A* const a_i = a + (op_a == Op::none ? i * e.k : i);
@@ -276,7 +276,7 @@ void gemm_on_thread(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, Mat
     kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
   } else {
     for (Index i = 0; i < e.m; ++i) {
-      loops_row<A, C>(Lane{}, i, op_a, op_b, e, alpha, a.data, b.data, beta, c.data);
+      loops_row<A, C>(HostLane{}, i, op_a, op_b, e, alpha, a.data, b.data, beta, c.data);
     }
   }
 }
