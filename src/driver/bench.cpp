@@ -31,7 +31,10 @@ void print_regions(const RegionTable& regions, const std::vector<double>& second
   const double steps = static_cast<double>(seconds.size());
   const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / steps;
   const double copy_rate = measure_copy_rate();
+  const double bound = regions.bound_seconds(steps, gemm_rate, copy_rate);
   console.line("memory       " + format_si(copy_rate, "B/s") + " read and written by a copy");
+  console.line("bound        " + format_duration(bound) + " if every region ran at its bound: " +
+               percent(bound / mean) + " of the mean step");
   for (const std::string& line : regions.lines(steps, mean, gemm_rate, copy_rate)) {
     console.line(line);
   }

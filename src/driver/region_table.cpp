@@ -72,18 +72,27 @@ void RegionTable::pop() {
   if (!stack_.empty()) stack_.back().inner += seconds;
 }
 
+double RegionTable::bound_seconds(double steps, double gemm_rate, double copy_rate) const {
+  double seconds = 0;
+  for (const auto& [name, row] : rows_) {
+    seconds += std::max(row.work.flops / gemm_rate, row.work.bytes / copy_rate);
+  }
+  return seconds / steps;
+}
+
 std::vector<std::string> RegionTable::lines(double steps, double step_seconds, double gemm_rate,
                                             double copy_rate) const {
   std::vector<std::pair<std::string, Row>> rows(rows_.begin(), rows_.end());
   std::sort(rows.begin(), rows.end(),
             [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
-  std::vector<std::string> lines{
-      "region                                   ms   share  calls        rate   of its bound"};
-  double listed = 0;
   char text[120];
+  std::snprintf(text, sizeof text, "%-32s %7s %6s %5s %-13s %s", "region", "ms", "share", "calls",
+                "         rate", "of its bound");
+  std::vector<std::string> lines{text};
+  double listed = 0;
   const auto add = [&](const std::string& name, double seconds, double calls,
                        const std::string& rate) {
-    std::snprintf(text, sizeof text, "%-34s %8.2f %6.1f%% %6.0f  %s", name.c_str(), 1e3 * seconds,
+    std::snprintf(text, sizeof text, "%-32s %7.2f %5.1f%% %5.0f %s", name.c_str(), 1e3 * seconds,
                   100.0 * seconds / step_seconds, calls, rate.c_str());
     lines.emplace_back(text);
   };

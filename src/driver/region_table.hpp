@@ -25,6 +25,9 @@ class RegionTable {
   void start();
   void stop();
 
+  /// Seconds of a step in which every region runs at its bound (see lines).
+  double bound_seconds(double steps, double gemm_rate, double copy_rate) const;
+
   /// Rows of text, at most 80 columns: milliseconds of each of `steps` steps outside of inner
   /// regions, share of `step_seconds`, rate, and the rate's share of its bound: `gemm_rate` (FLOP/s)
   /// or `copy_rate` (bytes read and written a second). Regions below 0.1 % are summed.
