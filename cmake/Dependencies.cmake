@@ -80,6 +80,20 @@ foreach(device CUDA HIP SYCL)
     set(LEXIKOS_ON_DEVICE ON)
   endif()
 endforeach()
+# A kernel that was compiled for another architecture does not start, or is compiled again at every start.
+set(fitting "")
+string(TOUPPER "${Kokkos_ARCH}" built_for)
+foreach(arch IN LISTS LEXIKOS_KOKKOS_ARCH)
+  if(arch IN_LIST built_for)
+    list(APPEND fitting "${arch}")
+  endif()
+endforeach()
+if(LEXIKOS_KOKKOS_ARCH AND NOT fitting)
+  list(JOIN LEXIKOS_KOKKOS_ARCH " or " wanted)
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} is built for '${Kokkos_ARCH}', not for ${wanted}.\n"
+    "  to get it: build Kokkos with -DKokkos_ARCH_<one of these>=ON, and put it into CMAKE_PREFIX_PATH\n"
+    "  to use this one as it is: -DLEXIKOS_KOKKOS_ARCH=")
+endif()
 if("CUDA" IN_LIST devices AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND
    NOT CMAKE_CXX_COMPILER MATCHES "nvcc_wrapper" AND NOT COMMAND kokkos_compilation)
   message(FATAL_ERROR "This Kokkos is for CUDA, but ${CMAKE_CXX_COMPILER} is not its compiler.\n"
