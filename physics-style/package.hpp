@@ -46,11 +46,6 @@ struct Counts {
   double flops_per_distinct = 0;    // the same for each distinct token of a step
 };
 
-/// The elements [begin, end) of the parameter arenas that one package owns.
-struct ArenaRange {
-  Index begin = 0, end = 0;
-};
-
 /// The range from `first` to `last`, declared one after the other.
 inline ArenaRange arena_range(const ParameterList& list, ParameterId first, ParameterId last) {
   return {list[first].offset, list[last].offset + list[last].size};

@@ -55,6 +55,16 @@ using Buffer = Kokkos::View<T*, Kokkos::LayoutRight, MemSpace>;
 template <class T>
 using HostBuffer = Kokkos::View<T*, Kokkos::LayoutRight, Kokkos::HostSpace>;
 
+/// The pointer behind a view that host code is about to follow. Does not compile for memory that the
+/// host cannot reach, where a copy by deep_copy is what is needed.
+template <class V>
+typename V::pointer_type host_pointer(const V& view) {
+  static_assert(
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename V::memory_space>::accessible,
+      "host code cannot follow a pointer into this view's memory: deep_copy it to the host first");
+  return view.data();
+}
+
 /// The work of one row: the lanes of a team on a device, a vector loop on the host.
 /// Kernels are written once against it (see for_rows).
 struct HostLane {

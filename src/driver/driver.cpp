@@ -33,15 +33,15 @@ struct MemberResult {
 MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& world,
                      Console& console) {
   const Index vocabulary = read_vocabulary(settings.run);
-  const ModelSizes sizes = settings.sizes(vocabulary, world.size());
+  const int asked = settings.parallel.plan_ranks, ranks = asked > 0 ? asked : world.size();
+  const ModelSizes sizes = settings.sizes(vocabulary, ranks);
   const Model<float> model(settings.model, sizes);
-  const Index positions = sizes.rank_sequences * model.shape().context;
-  const Index arrays = settings.run.data.document_mask ? 7 : 4;  // of a position
-  const Index batch_bytes = 4 * (arrays * positions + 3 * model.distinct_max());
   console.line("# resolved deck" +
                (settings.member.empty() ? "" : " of member " + settings.member));
   console.line(settings.resolved_deck);
-  console.line(model_tables(model, settings.model.interface, batch_bytes));
+  console.line(model_tables(model, settings.model.interface,
+                            memory_need(settings, model, sizes, ranks)) +
+               fit_table(settings, vocabulary, ranks));
   return member_counts(model, settings.member, settings.model.interface);
 }
 

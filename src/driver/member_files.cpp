@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "parallel/slice_reader.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -12,6 +13,7 @@ template <class S>
 using HostArena = Kokkos::View<S*, Kokkos::LayoutRight, Kokkos::HostSpace>;
 
 /// The three arenas of the state on the host; where memory is the host's these are the arenas.
+/// Where the moments are of a slice, so are these.
 template <class S>
 struct HostState {
   HostArena<S> values, moment1, moment2;
@@ -30,7 +32,7 @@ template <class T, class S>
 std::vector<NamedArray<T>> arrays_of(const ParameterList& list, const HostArena<S>& arena) {
   std::vector<NamedArray<T>> arrays;
   for (const ParameterInfo& info : list.infos()) {
-    arrays.push_back({info.name, info.shape, arena.data() + info.offset});
+    arrays.push_back({info.name, info.shape, host_pointer(arena) + info.offset});
   }
   return arrays;
 }
@@ -39,6 +41,52 @@ template <class T, class S>
 StateArrays<T> arrays_of(const ParameterList& list, const HostState<S>& host) {
   return {arrays_of<T>(list, host.values), arrays_of<T>(list, host.moment1),
           arrays_of<T>(list, host.moment2)};
+}
+
+Index row_elements(const ParameterInfo& info) {
+  return info.shape.front() == 0 ? 0 : info.size / info.shape.front();
+}
+
+/// Moments that the ranks share out, as the root writes them.
+template <class S>
+std::vector<NamedArray<const S>> arrays_from(SliceReader<S>& reader, int arena,
+                                             const ParameterList& list) {
+  std::vector<NamedArray<const S>> arrays;
+  for (const ParameterInfo& info : list.infos()) {
+    arrays.push_back({.name = info.name, .shape = info.shape});
+    arrays.back().pass_rows = [&reader, arena, start = info.offset, row = row_elements(info)](
+                                  Index begin, Index rows, S* buffer) {
+      reader.read(arena, start + begin * row, start + (begin + rows) * row, buffer);
+    };
+  }
+  return arrays;
+}
+
+/// Moments of the elements in `range` alone: of every array the rows that have some of them.
+template <class S>
+std::vector<NamedArray<S>> arrays_into(const HostArena<S>& slice, ArenaRange range,
+                                       const ParameterList& list) {
+  std::vector<NamedArray<S>> arrays;
+  for (const ParameterInfo& info : list.infos()) {
+    arrays.push_back({.name = info.name, .shape = info.shape});
+    const Index row = row_elements(info), start = info.offset;
+    const auto place = [&](Index element) {  // in this array
+      return std::clamp<Index>(element - start, 0, info.size);
+    };
+    if (row > 0) {
+      arrays.back().first = place(range.begin) / row;
+      arrays.back().last = (place(range.end) + row - 1) / row;
+    }
+    arrays.back().pass_rows = [slice, range, row, start](Index begin, Index rows, S* buffer) {
+      const Index here = start + begin * row;  // element of the arena that buffer[0] is
+      const Index from = std::max(here, range.begin);
+      const Index until = std::min(here + rows * row, range.end);
+      if (from < until) {
+        std::copy_n(buffer + (from - here), until - from, host_pointer(slice) + (from - range.begin));
+      }
+    };
+  }
+  return arrays;
 }
 
 /// Rows of a device matrix as float in host memory.
@@ -73,11 +121,45 @@ void save_state(const std::string& folder, const CheckpointHeader& header,
 }
 
 template <class S>
+void save_shared_state(const Communicator& comm, const std::string& folder,
+                       const CheckpointHeader& header, const Parameters<S>& parameters,
+                       const History& history) {
+  if (comm.max(parameters.has_all_moments() ? 0.0 : 1.0) == 0.0) {
+    return comm.on_root([&] { save_state(folder, header, parameters, history); });
+  }
+  const ParameterList& list = parameters.list();
+  SliceReader<S> reader(comm, {parameters.first_moments(), parameters.second_moments()},
+                        list.arena_size());
+  comm.on_all([&] {
+    if (!comm.is_root()) return reader.answer();
+    // Whatever happens, the others must hear that nothing more is asked.
+    struct Closing {
+      SliceReader<S>& reader;
+      ~Closing() { reader.close(); }
+    } const closing{reader};
+    const HostArena<S> values = Kokkos::create_mirror_view(Kokkos::HostSpace(), parameters.values());
+    Kokkos::deep_copy(values, parameters.values());
+    write_checkpoint<S>(
+        checkpoint_path(folder, header.step), header,
+        {arrays_of<const S>(list, values), arrays_from(reader, 0, list), arrays_from(reader, 1, list)},
+        history);
+  });
+}
+
+template <class S>
 CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
                             SealCheck seal) {
   const HostState<S> host = mirror_state(parameters);
-  const CheckpointHeader header =
-      read_checkpoint<S>(path, arrays_of<S>(parameters.list(), host), &history, seal);
+  const ParameterList& list = parameters.list();
+  StateArrays<S> state;
+  if (parameters.has_all_moments()) {
+    state = arrays_of<S>(list, host);
+  } else {
+    const ArenaRange range = parameters.moment_range();
+    state = {arrays_of<S>(list, host.values), arrays_into(host.moment1, range, list),
+             arrays_into(host.moment2, range, list)};
+  }
+  const CheckpointHeader header = read_checkpoint<S>(path, state, &history, seal);
   Kokkos::deep_copy(parameters.values(), host.values);
   Kokkos::deep_copy(parameters.first_moments(), host.moment1);
   Kokkos::deep_copy(parameters.second_moments(), host.moment2);
@@ -150,6 +232,9 @@ void save_embedding_file(const std::string& path, const Attributes& attributes, 
 #define LEXIKOS_MEMBER_FILES(S)                                                              \
   template void save_state<S>(const std::string&, const CheckpointHeader&,                   \
                               const Parameters<S>&, const History&);                         \
+  template void save_shared_state<S>(const Communicator&, const std::string&,                \
+                                     const CheckpointHeader&, const Parameters<S>&,          \
+                                     const History&);                                        \
   template CheckpointHeader load_state<S>(const std::string&, Parameters<S>&, History&,      \
                                           SealCheck);                                        \
   template CheckpointHeader load_values<S>(const std::string&, Parameters<S>&);              \

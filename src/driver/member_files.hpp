@@ -13,12 +13,20 @@ namespace lexikos {
 /// Makes a folder and those above it. Throws Error(file) with the system's reason.
 void make_directory(const std::string& path);
 
-/// Writes folder/checkpoint_<step>.h5 with parameters, moments and history.
+/// Writes folder/checkpoint_<step>.h5 with parameters, moments (all must be here) and history.
 template <class S>
 void save_state(const std::string& folder, const CheckpointHeader& header,
                 const Parameters<S>& parameters, const History& history);
 
-/// Reads a checkpoint into parameters, moments and history. Throws Error(file).
+/// The same where each rank may hold a slice of the moments alone; the root writes. Collective: if it
+/// fails, all ranks throw its error.
+template <class S>
+void save_shared_state(const Communicator& comm, const std::string& folder,
+                       const CheckpointHeader& header, const Parameters<S>& parameters,
+                       const History& history);
+
+/// Reads a checkpoint into parameters, moments (those of parameters.moment_range()) and history.
+/// Throws Error(file).
 template <class S>
 CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
                             SealCheck seal);

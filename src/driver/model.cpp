@@ -64,8 +64,8 @@ Model<S>::Model(const ModelSettings<S>& settings, const ModelSizes& sizes)
 }
 
 template <class S>
-void Model<S>::allocate(std::uint64_t seed) {
-  parameters_ = Parameters<S>(list_);
+void Model<S>::allocate(std::uint64_t seed, int rank, int ranks) {
+  parameters_ = Parameters<S>(list_, slice_of(list_.arena_size(), rank, ranks));
   parameters_.initialise(seed);
   bind();
 }

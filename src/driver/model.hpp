@@ -46,8 +46,9 @@ class Model {
   /// Lists parameters and lays memory out; allocates nothing on the device.
   Model(const ModelSettings<S>& settings, const ModelSizes& sizes);
 
-  /// Allocates parameters and activations and sets initial values.
-  void allocate(std::uint64_t seed);
+  /// Allocates parameters and activations and sets initial values. AdamW's moments are those of the
+  /// slice of rank `rank` of `ranks`.
+  void allocate(std::uint64_t seed, int rank = 0, int ranks = 1);
 
   /// Allocates what evaluate and materialise need; the values are zero until they are read.
   void allocate_for_evaluation();

@@ -67,7 +67,8 @@ double flops_per_token(const Model<S>& model) {
 }
 
 template <class S>
-std::string model_tables(const Model<S>& model, const std::string& interface, Index batch_bytes) {
+std::string model_tables(const Model<S>& model, const std::string& interface,
+                         const MemoryNeed& need) {
   const Counts input = model.embedding_counts(), body = model.transformer_counts(),
                head = model.head_counts();
   const Index total = input.trainable + body.trainable + head.trainable;
@@ -87,14 +88,28 @@ std::string model_tables(const Model<S>& model, const std::string& interface, In
   text += entry("embedding." + interface + ", per distinct token of a step",
                 format_si(input.flops_per_distinct, "FLOP"));
 
-  const Index arena = model.list().arena_size() * Index(sizeof(S));
-  const Index peak = 4 * arena + model.memory_plan().bytes() + batch_bytes;
-  text += "Device memory of a rank\n";
-  text += entry("parameters, gradients and two moments", format_bytes(4 * arena));
-  text += entry("activations kept through a step", format_bytes(model.memory_plan().kept_bytes()));
-  text += entry("work space that phases share", format_bytes(model.memory_plan().shared_bytes()));
-  text += entry("token ids and buckets", format_bytes(batch_bytes));
-  text += entry("peak", format_bytes(peak));
+  text += need.ranks == 1 ? "Device memory of the rank\n"
+                          : "Device memory of each of " + format_count(need.ranks) + " ranks\n";
+  text += entry("parameters and gradients", format_bytes(need.values));
+  text += entry("AdamW's two moments", format_bytes(need.moments));
+  text += entry("activations kept through a step", format_bytes(need.kept));
+  text += entry("work space that phases share", format_bytes(need.shared));
+  text += entry("token ids and buckets", format_bytes(need.batch));
+  text += entry("peak", format_bytes(need.peak()));
+  return text;
+}
+
+template <class S>
+std::string fit_table(const MemberSettings<S>& settings, Index vocabulary, int ranks) {
+  const Index share = settings.sizes(vocabulary, ranks).rank_sequences;
+  std::string text = "Largest micro-batch that fits, of " + format_count(share) +
+                     " sequences of a rank\n";
+  for (const Index gigabytes : {64, 80}) {
+    const Index fit =
+        largest_micro_batch(settings, vocabulary, ranks, gigabytes * Index{1'000'000'000});
+    text += entry("device of " + format_count(gigabytes) + " GB (10^9 bytes, all of it)",
+                  fit == 0 ? "does not fit" : "fits, " + format_count(fit));
+  }
   return text;
 }
 
@@ -118,7 +133,8 @@ std::string comparison_table(const std::vector<MemberCounts>& members) {
 
 #define LEXIKOS_TABLES(S)                                                        \
   template double flops_per_token(const Model<S>&);                              \
-  template std::string model_tables(const Model<S>&, const std::string&, Index); \
+  template std::string model_tables(const Model<S>&, const std::string&, const MemoryNeed&); \
+  template std::string fit_table(const MemberSettings<S>&, Index, int);          \
   template MemberCounts member_counts(const Model<S>&, const std::string&, const std::string&);
 LEXIKOS_TABLES(float)
 LEXIKOS_TABLES(double)

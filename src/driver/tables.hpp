@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/memory_need.hpp"
 #include "driver/model.hpp"
 
 namespace lexikos {
@@ -15,7 +16,12 @@ double flops_per_token(const Model<S>& model);
 
 /// Parameters, FLOPs and memory, at most 80 columns wide.
 template <class S>
-std::string model_tables(const Model<S>& model, const std::string& interface, Index batch_bytes);
+std::string model_tables(const Model<S>& model, const std::string& interface,
+                         const MemoryNeed& need);
+
+/// The micro-batches that fit devices of usual sizes, for the table above.
+template <class S>
+std::string fit_table(const MemberSettings<S>& settings, Index vocabulary, int ranks);
 
 /// What the members of a sweep are compared by.
 struct MemberCounts {

@@ -64,9 +64,16 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
       guard_(settings.spike_guard, history_),
       gemm_rate_of_all_(nan_value),
       unigram_nats_(nan_value) {
-  comm_.on_all([&] { model_.allocate(settings_.run.seed); });
+  const bool shard = settings_.parallel.shard_optimizer;
+  comm_.on_all([&] {
+    model_.allocate(settings_.run.seed, shard ? comm_.rank() : 0, shard ? comm_.size() : 1);
+  });
   reducer_ = std::make_unique<GradientReducer<S>>(comm_, settings_.parallel,
                                                   model_.parameters().gradients());
+  if (shard) {
+    gatherer_ = std::make_unique<SliceGatherer<S>>(comm_, settings_.parallel,
+                                                   model_.parameters().values());
+  }
   if (data_.validation) {
     evaluator_.emplace(settings_.run, data_, comm_, model_);
     outcome_.validation_targets = evaluator_->targets();
@@ -148,6 +155,7 @@ StepRecord Trainer<S>::step(Index number) {
     // The moments count the updates there were: their start-up correction does too.
     adamw_update<S>(space_, settings_.adamw, r.learning_rate, number - guard_.skipped(),
                     clip_scale(settings_.adamw, r.gradient_norm), parameters);
+    if (gatherer_) gatherer_->gather(space_);
   }
   space_.fence();
   r.seconds = timer.seconds();
@@ -378,10 +386,8 @@ void Trainer<S>::save_checkpoint() {
   header.other.set(fingerprint_attribute, data_.fingerprint);
   header.other.set("end_of_text", data_.end_of_text);
   const Clock clock;
-  comm_.on_root([&] {
-    save_state(settings_.directory, header, model_.parameters(), history_);
-    prune_checkpoints(settings_.directory, settings_.run.retention);
-  });
+  save_shared_state(comm_, settings_.directory, header, model_.parameters(), history_);
+  comm_.on_root([&] { prune_checkpoints(settings_.directory, settings_.run.retention); });
   checkpoint_seconds_ = clock.seconds();
   last_checkpoint_ = done_;
 }

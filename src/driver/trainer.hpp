@@ -17,6 +17,7 @@
 #include "outputs/history.hpp"
 #include "parallel/communicator.hpp"
 #include "parallel/gradient_reducer.hpp"
+#include "parallel/slice_gatherer.hpp"
 
 namespace lexikos {
 
@@ -104,6 +105,7 @@ class Trainer {
   BatchLoader loader_;
   std::optional<Evaluator<S>> evaluator_;
   std::unique_ptr<GradientReducer<S>> reducer_;
+  std::unique_ptr<SliceGatherer<S>> gatherer_;  // null: every rank updates all parameters
   Buffer<double> sums_;  // of this rank's nll, and the squared gradient norm
   History history_;
   SpikeGuard guard_;

@@ -1,5 +1,6 @@
 #include "optim/adamw.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lexikos {
@@ -66,16 +67,19 @@ void adamw_update(const ExecSpace& space, const AdamWSettings& settings, double 
   const S rate = static_cast<S>(learning_rate / (1.0 - std::pow(settings.beta1, step)));
   const S unbias2 = static_cast<S>(1.0 / (1.0 - std::pow(settings.beta2, step)));
   const S factor = static_cast<S>(scale);
+  const ArenaRange mine = parameters.moment_range();
   for (const Segment& segment : parameters.segments()) {
+    const Index begin = std::max(segment.begin, mine.begin), end = std::min(segment.end, mine.end);
+    if (begin >= end) continue;
     const S pull = static_cast<S>(
         segment.decay == Decay::none ? 0.0 : learning_rate * settings.weight_decay);
     const S target = segment.decay == Decay::to_one ? S(1) : S(0);
-    S* const w = parameters.values().data() + segment.begin;
-    const S* const g = parameters.gradients().data() + segment.begin;
-    S* const m = parameters.first_moments().data() + segment.begin;
-    S* const v = parameters.second_moments().data() + segment.begin;
+    S* const w = parameters.values().data() + begin;
+    const S* const g = parameters.gradients().data() + begin;
+    S* const m = parameters.first_moments().data() + (begin - mine.begin);
+    S* const v = parameters.second_moments().data() + (begin - mine.begin);
     for_each(
-        "Lexikos::adamw::update", space, segment.end - segment.begin,
+        "Lexikos::adamw::update", space, end - begin,
         KOKKOS_LAMBDA(const Index i) {
           const S gi = g[i] * factor;
           const S mi = beta1 * m[i] + rest1 * gi;

@@ -21,7 +21,8 @@ void squared_norm(const ExecSpace& space, View1<const S> gradients, const Device
 template <class S>
 Index count_not_finite(const ExecSpace& space, View1<const S> values);
 
-/// One update of every parameter, fused into one pass over the arenas.
+/// One update of every element in parameters.moment_range(), all of them unless the moments are
+/// shared out; fused into one pass over the arenas. The others are left as they are.
 /// `step` counts from 1; `scale` multiplies the gradient first (clipping).
 /// Overwrites values and both moments; reads gradients.
 template <class S>

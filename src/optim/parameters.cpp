@@ -54,14 +54,30 @@ Index ParameterList::count(const std::string& prefix) const {
   return total;
 }
 
+ArenaRange slice_of(Index arena_size, int rank, int ranks) {
+  const Index share = (arena_size + ranks - 1) / ranks;
+  const Index size = (share + alignment - 1) / alignment * alignment;
+  return {std::min(rank * size, arena_size), std::min((rank + 1) * size, arena_size)};
+}
+
 template <class S>
 Parameters<S>::Parameters(const ParameterList& list, bool training)
-    : list_(list), value_("Lexikos::parameters::value", list.arena_size()) {
-  if (!training) return;
-  gradient_ = Buffer<S>("Lexikos::parameters::gradient", list.arena_size());
-  moment1_ = Buffer<S>("Lexikos::parameters::moment1", list.arena_size());
-  moment2_ = Buffer<S>("Lexikos::parameters::moment2", list.arena_size());
+    : list_(list) {
+  if (training) {
+    *this = Parameters(list, ArenaRange{0, list.arena_size()});
+  } else {
+    value_ = Buffer<S>("Lexikos::parameters::value", list.arena_size());
+  }
 }
+
+template <class S>
+Parameters<S>::Parameters(const ParameterList& list, ArenaRange moments)
+    : list_(list),
+      moment_range_(moments),
+      value_("Lexikos::parameters::value", list.arena_size()),
+      gradient_("Lexikos::parameters::gradient", list.arena_size()),
+      moment1_("Lexikos::parameters::moment1", moments.size()),
+      moment2_("Lexikos::parameters::moment2", moments.size()) {}
 
 template <class S>
 void Parameters<S>::initialise(std::uint64_t seed) {

@@ -51,6 +51,16 @@ class ParameterList {
   Index end_ = 0;
 };
 
+/// Elements [begin, end) of the arenas: a package's parameters, or a rank's slice.
+struct ArenaRange {
+  Index begin = 0, end = 0;
+  Index size() const { return end - begin; }
+};
+
+/// The slice of `arena_size` elements that rank `rank` of `ranks` updates: equal ones that begin on
+/// a cache line; the last ones may be shorter or empty.
+ArenaRange slice_of(Index arena_size, int rank, int ranks);
+
 /// A stretch of the arenas whose parameters share one decay rule.
 struct Segment {
   Index begin, end;
@@ -65,6 +75,8 @@ class Parameters {
   /// Allocates four arenas of list.arena_size() elements, all zero; without `training` the values
   /// alone, and the other windows are empty.
   explicit Parameters(const ParameterList& list, bool training = true);
+  /// For training, with the two moments of the elements in `moments` alone.
+  Parameters(const ParameterList& list, ArenaRange moments);
 
   /// Sets every value from (seed, name, element index) alone.
   void initialise(std::uint64_t seed);
@@ -77,8 +89,13 @@ class Parameters {
   const ParameterList& list() const { return list_; }
   const Buffer<S>& values() const { return value_; }
   const Buffer<S>& gradients() const { return gradient_; }
+  /// [moment_range().size()], of the elements of moment_range().
   const Buffer<S>& first_moments() const { return moment1_; }
   const Buffer<S>& second_moments() const { return moment2_; }
+  /// The elements whose moments are here, and which adamw_update updates; all unless a slice was
+  /// asked for.
+  ArenaRange moment_range() const { return moment_range_; }
+  bool has_all_moments() const { return moment_range_.size() == list_.arena_size(); }
   /// Neighbours with equal decay rules merged.
   std::vector<Segment> segments() const;
 
@@ -97,6 +114,7 @@ class Parameters {
   }
 
   ParameterList list_;
+  ArenaRange moment_range_;
   Buffer<S> value_, gradient_, moment1_, moment2_;
 };
 

@@ -69,13 +69,54 @@ CheckpointHeader read_header(const Hdf5Reader& file) {
   return header;
 }
 
+std::int64_t row_elements(const std::vector<std::int64_t>& shape) {
+  std::int64_t elements = 1;
+  for (std::size_t i = 1; i < shape.size(); ++i) elements *= shape[i];
+  return elements;
+}
+
+/// Calls pass(begin, rows) for pieces of rows [first, last) that fit the buffer, and makes it.
+template <class Scalar, class Pass>
+void in_pieces(std::int64_t first, std::int64_t last, std::int64_t row, const Pass& pass) {
+  if (row == 0 || first >= last) return;
+  const std::int64_t most =
+      std::min(std::max<std::int64_t>(1, pass_elements / row), last - first);
+  std::vector<Scalar> buffer(static_cast<std::size_t>(most * row));
+  for (std::int64_t begin = first; begin < last; begin += most) {
+    pass(begin, std::min(most, last - begin), buffer.data());
+  }
+}
+
+template <class Scalar>
+void write_array(Hdf5Writer& file, const std::string& dataset,
+                 const NamedArray<const Scalar>& array) {
+  if (!array.pass_rows) return file.write(dataset, array.shape, array.data);
+  file.create<Scalar>(dataset, array.shape);
+  in_pieces<Scalar>(0, array.shape.front(), row_elements(array.shape),
+                    [&](std::int64_t begin, std::int64_t rows, Scalar* buffer) {
+                      array.pass_rows(begin, rows, buffer);
+                      file.write_rows<Scalar>(dataset, begin, rows, buffer);
+                    });
+}
+
+template <class Scalar>
+void read_array(const Hdf5Reader& file, const std::string& dataset,
+                const NamedArray<Scalar>& array, std::int64_t size) {
+  if (!array.pass_rows) return file.read(dataset, array.data, size);
+  in_pieces<Scalar>(array.first, array.last, row_elements(array.shape),
+                    [&](std::int64_t begin, std::int64_t rows, Scalar* buffer) {
+                      file.read_rows(dataset, begin, rows, buffer);
+                      array.pass_rows(begin, rows, buffer);
+                    });
+}
+
 template <class Scalar>
 void write_group(Hdf5Writer& file, const std::string& group, const std::string& description,
                  const std::vector<NamedArray<const Scalar>>& arrays) {
   file.create_group("/" + group);
   file.set_attribute("/" + group, "description", description);
   for (const NamedArray<const Scalar>& array : arrays) {
-    file.write("/" + group + "/" + array.name, array.shape, array.data);
+    write_array(file, "/" + group + "/" + array.name, array);
   }
 }
 
@@ -97,7 +138,7 @@ void read_group(const Hdf5Reader& file, const std::string& group,
       fail(Status::file, start + dataset + " has shape " + shape_text(info.shape) + " where " +
                              shape_text(array.shape) + " is expected" + advice_here);
     }
-    file.read(dataset, array.data, info.size());
+    read_array(file, dataset, array, info.size());
   }
   if (!stored.empty()) {
     const std::string dataset = "/" + group + "/" + *stored.begin();

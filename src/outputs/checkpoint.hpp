@@ -1,12 +1,14 @@
 // Checkpoints: everything a run needs to go on as if it had not stopped, in checkpoint_<step>.h5.
 //
-// Written by one rank (the state is the same on all) from host memory, whole or not at all.
+// Written by one rank, whole or not at all, from host memory or, what it has not, piece by piece.
 // README.md has the layout. Scalar is float or double: the type of the master weights and moments.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "outputs/attributes.hpp"
@@ -17,13 +19,23 @@ namespace lexikos {
 /// Newest format version of checkpoint files that is written and read.
 inline constexpr std::int64_t checkpoint_format_version = 2;
 
-/// A window on host memory: an array with a name and a shape, rows contiguous. T may be const.
+/// An array with a name and a shape, rows contiguous: a window on host memory, or, where `data` is
+/// null, one that goes through a buffer some rows at a time. T may be const: such are written.
 template <class T>
 struct NamedArray {
+  using PassRows = std::function<void(std::int64_t begin, std::int64_t rows,
+                                      std::remove_const_t<T>* buffer)>;
   std::string name;  ///< "transformer.0.attention.qkv"; no '/'
   std::vector<std::int64_t> shape;
   T* data = nullptr;
+  /// To write it: fills the buffer with rows [begin, begin + rows). When it is read: takes them.
+  PassRows pass_rows{};
+  /// When it is read: the rows [first, last) that are wanted.
+  std::int64_t first = 0, last = 0;
 };
+
+/// Elements of the buffer that such arrays go through; a row that is longer makes it longer.
+inline constexpr std::int64_t pass_elements = std::int64_t{1} << 22;
 
 /// The state of a run: the same names and shapes three times. T is const Scalar to write.
 template <class T>

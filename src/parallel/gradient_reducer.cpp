@@ -2,30 +2,13 @@
 
 #include <algorithm>
 
+#include "parallel/messages.hpp"
+
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
 
 namespace lexikos {
-namespace {
-
-template <class S>
-MPI_Datatype mpi_type();
-template <>
-MPI_Datatype mpi_type<float>() {
-  return MPI_FLOAT;
-}
-template <>
-MPI_Datatype mpi_type<double>() {
-  return MPI_DOUBLE;
-}
-
-template <class Memory, class S>
-Kokkos::View<S*, Kokkos::LayoutRight, Memory, Window> slice(S* data, Index begin, Index end) {
-  return Kokkos::View<S*, Kokkos::LayoutRight, Memory, Window>(data + begin, end - begin);
-}
-
-}  // namespace
 
 ParallelSettings ParallelSettings::read(const Deck& deck) {
   const DeckTable table = deck.table("parallel");
@@ -36,6 +19,12 @@ ParallelSettings ParallelSettings::read(const Deck& deck) {
   s.bucket_bytes = table.integer({.name = "bucket_bytes", .doc = "largest gradient message",
                                   .unit = "bytes"},
                                  Index{16} << 20, Between(1 << 10, 1 << 30));
+  s.shard_optimizer = table.flag(
+      {.name = "shard_optimizer", .doc = "each rank keeps and updates its share of AdamW's moments"},
+      false);
+  s.plan_ranks = static_cast<int>(table.integer(
+      {.name = "plan_ranks", .doc = "ranks that -n plans memory for; 0: those it is started with"}, 0,
+      Between(0, 1 << 20)));
   return s;
 }
 
@@ -92,9 +81,9 @@ template <class S>
 void GradientReducer<S>::start_message(const ExecSpace& space, Index begin, Index end) {
   S* data = gradients_.data();
   if (path_ == MessagePath::staged) {
-    Kokkos::deep_copy(space, slice<Kokkos::HostSpace>(staging_.data(), begin, end),
-                      slice<MemSpace>(gradients_.data(), begin, end));
-    data = staging_.data();
+    Kokkos::deep_copy(space, stretch<Kokkos::HostSpace>(host_pointer(staging_), begin, end),
+                      stretch<MemSpace>(gradients_.data(), begin, end));
+    data = host_pointer(staging_);
   }
   space.fence();  // the gradients are complete before MPI reads them
   MPI_Request request;
@@ -109,8 +98,8 @@ void GradientReducer<S>::finish(const ExecSpace& space) {
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   if (path_ == MessagePath::staged) {
     for (const Message& m : messages_) {
-      Kokkos::deep_copy(space, slice<MemSpace>(gradients_.data(), m.begin, m.end),
-                        slice<Kokkos::HostSpace>(staging_.data(), m.begin, m.end));
+      Kokkos::deep_copy(space, stretch<MemSpace>(gradients_.data(), m.begin, m.end),
+                        stretch<Kokkos::HostSpace>(host_pointer(staging_), m.begin, m.end));
     }
     space.fence();
   }

@@ -112,6 +112,52 @@ TEMPLATE_TEST_CASE("adamw agrees with its algorithm", "[adamw]", float, double) 
   }
 }
 
+TEST_CASE("slices cover the arena once, in cache lines", "[adamw]") {
+  for (const Index size : {Index{0}, Index{16}, Index{1040}, Index{3} << 32}) {
+    for (const int ranks : {1, 2, 3, 7}) {
+      CAPTURE(size, ranks);
+      Index end = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const ArenaRange slice = slice_of(size, rank, ranks);
+        CHECK(slice.begin == end);
+        CHECK(slice.size() <= slice_of(size, 0, ranks).size());
+        CHECK(slice.begin % 16 == 0);
+        end = slice.end;
+      }
+      CHECK(end == size);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("slices updated apart make the whole update, bit for bit", "[adamw]", float,
+                   double) {
+  using S = TestType;
+  const ParameterList list = example_list();
+  Parameters<S> whole(list);
+  whole.initialise(3);
+  const Doubles before = doubles(to_host(whole.values()));
+  const Doubles g = rounded<S>(gradients(list, 1));
+  set(View1<S>(whole.gradients()), g);
+  adamw_update<S>(ExecSpace(), settings, 0.02, 1, 0.5, whole);
+  Kokkos::fence();
+  const Doubles after = doubles(to_host(whole.values()));
+  CHECK(absolute_error(before, after) > 0.01);
+  for (int rank = 0; rank < 3; ++rank) {
+    const ArenaRange slice = slice_of(list.arena_size(), rank, 3);
+    Parameters<S> part(list, slice);
+    part.initialise(3);
+    set(View1<S>(part.gradients()), g);
+    adamw_update<S>(ExecSpace(), settings, 0.02, 1, 0.5, part);
+    Kokkos::fence();
+    CHECK(Index(part.first_moments().size()) == slice.size());
+    const Doubles w = doubles(to_host(part.values()));
+    for (Index i = 0; i < list.arena_size(); ++i) {
+      const bool mine = i >= slice.begin && i < slice.end;
+      if (w[i] != (mine ? after[i] : before[i])) FAIL("element " << i << " of rank " << rank);
+    }
+  }
+}
+
 TEST_CASE("adamw's first step has the size of the rate, whatever the gradient's", "[adamw]") {
   ParameterList list;
   list.add("w", {3}, {}, Decay::none);
