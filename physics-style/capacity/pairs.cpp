@@ -148,7 +148,7 @@ class Panel {
     if (begin == begin_ && count == count_) return;
     begin_ = begin;
     count_ = count;
-    rows.fill(begin, count, host_.data());
+    rows.fill(begin, count, host_pointer(host_));
     Kokkos::deep_copy(memory_, host_);
   }
   View2<const S> rows(Index count) const { return View2<const S>(memory_.data(), count, width_); }
@@ -279,7 +279,7 @@ class Answer {
       copy = HostBuffer<S>("Lexikos::capacity::row_numbers_on_host", from.size());
       Kokkos::deep_copy(copy, from);
     }
-    return copy.data();
+    return host_pointer(copy);
   }
 
   /// The most extreme of all ranks: three numbers a pair, each rank in its own place.

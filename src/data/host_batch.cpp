@@ -111,8 +111,8 @@ void HostBatch::read_windows(Share samples) {
     const BatchLayout::Places& places =
         layout_.micro[static_cast<std::size_t>(i / layout_.micro_sequences)];
     const Index row = i % layout_.micro_sequences * T;
-    std::uint32_t* ids = words_.data() + places.ids + row;
-    std::uint32_t* targets = words_.data() + places.targets + row;
+    std::uint32_t* ids = host_pointer(words_) + places.ids + row;
+    std::uint32_t* targets = host_pointer(words_) + places.targets + row;
     for (Index t = 0; t < T; ++t) {
       const TokenId id = window_[t];
       ids[t] = id;
@@ -143,7 +143,7 @@ void HostBatch::find_documents(const Sample& sample, std::int32_t* own_begin) {
 
 // Distinct ids in ascending order, and the row of each.
 void HostBatch::find_distinct() {
-  std::uint32_t* distinct = words_.data();
+  std::uint32_t* distinct = host_pointer(words_);
   std::int32_t count = 0;
   for (std::size_t w = 0; w < present_.size(); ++w) {
     for (std::uint64_t bits = present_[w]; bits != 0; bits &= bits - 1) {
@@ -160,7 +160,7 @@ void HostBatch::find_distinct() {
 Index HostBatch::fill_buckets(Index m) {
   const BatchLayout::Places& places = layout_.micro[static_cast<std::size_t>(m)];
   const Index n_count = micro_sequences(m) * layout_.T;
-  const std::uint32_t* ids = words_.data() + places.ids;
+  const std::uint32_t* ids = host_pointer(words_) + places.ids;
   std::int32_t* slot = whole_numbers(places.slot);
   std::int32_t* touched = whole_numbers(places.touched);
   std::int32_t* begin = whole_numbers(places.bucket_begin);

@@ -61,7 +61,7 @@ class HostBatch {
   void find_distinct();
   Index fill_buckets(Index m);
   std::int32_t* whole_numbers(Index place) {
-    return reinterpret_cast<std::int32_t*>(words_.data() + place);
+    return reinterpret_cast<std::int32_t*>(host_pointer(words_) + place);
   }
 
   Samples samples_;

@@ -82,7 +82,7 @@ void RowLoader::fill_row(Index row, Index first) {
 void RowLoader::place(const Stretch& stretch, Index first, Index at, Index trunk_begin,
                       Index trunk_end, Index position) {
   std::int32_t* const next = staged(scored_position);
-  std::uint32_t* const target = staging_.data() + scored_target * most_positions_;
+  std::uint32_t* const target = host_pointer(staging_) + scored_target * most_positions_;
   for (Index i = 0; i < stretch.inputs; ++i) {
     const Index n = first + at + i;
     ids_[n] = requests_.id(stretch.request, stretch.begin + i);
@@ -100,7 +100,7 @@ void RowLoader::place(const Stretch& stretch, Index first, Index at, Index trunk
 
 // Distinct ids in ascending order, and the row of each position.
 Index RowLoader::find_distinct(Index positions) {
-  std::uint32_t* const list = staging_.data();
+  std::uint32_t* const list = host_pointer(staging_);
   std::copy_n(ids_.begin(), positions, list);
   std::sort(list, list + positions);
   const Index count = std::unique(list, list + positions) - list;

@@ -37,7 +37,7 @@ class RowLoader {
   Index find_distinct(Index positions);
 
   std::int32_t* staged(Index list) {
-    return reinterpret_cast<std::int32_t*>(staging_.data() + list * most_positions_);
+    return reinterpret_cast<std::int32_t*>(host_pointer(staging_) + list * most_positions_);
   }
 
   const Requests& requests_;

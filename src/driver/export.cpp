@@ -128,7 +128,7 @@ void write_values(SafetensorsWriter& file, const float* device, Index count,
     const Index n = std::min(piece, count - begin);
     Kokkos::deep_copy(Kokkos::subview(host, std::make_pair(Index{0}, n)),
                       View1<const float>(device + begin, n));
-    file.write(host.data(), n);
+    file.write(host_pointer(host), n);
   }
 }
 

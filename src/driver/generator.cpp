@@ -47,7 +47,7 @@ void Generator<S>::append(const std::vector<TokenId>& ids) {
 
 template <class S>
 const S* Generator<S>::logits(Index text) const {
-  return host_.data() + (same_ ? 0 : text * model_.shape().vocabulary);
+  return host_pointer(host_) + (same_ ? 0 : text * model_.shape().vocabulary);
 }
 
 template <class S>

@@ -82,7 +82,7 @@ void copy_tensor(const WeightMatrix& from, float* device) {
     const Index rows = std::min(block, from.rows - begin);
     for (Index i = 0; i < rows; ++i) {
       from.read(begin + i, row.data());
-      std::transform(row.begin(), row.end(), host.data() + i * from.width,
+      std::transform(row.begin(), row.end(), host_pointer(host) + i * from.width,
                      [](double value) { return static_cast<float>(value); });
     }
     Kokkos::deep_copy(View1<float>(device + begin * from.width, rows * from.width),
