@@ -35,14 +35,13 @@ interface = "tied"
 [batch]
 tokens = {tokens}
 """
-UNITS = {"ms": 1.0, "s": 1e3}
 
 
-def milliseconds(label, text):
-    found = re.search(rf"^{label} +([\d.]+) (ms|s) ", text, re.MULTILINE)
+def number(pattern, text):
+    found = re.search(pattern, text, re.MULTILINE)
     if not found:
-        raise SystemExit(f"grow.py: no line '{label}' in the output of lexikos:\n{text}")
-    return float(found.group(1)) * UNITS[found.group(2)]
+        raise SystemExit(f"grow.py: no '{pattern}' in the output of lexikos:\n{text}")
+    return float(found.group(1).replace(",", ""))
 
 
 def measure(arguments, change):
@@ -55,7 +54,8 @@ def measure(arguments, change):
         environment = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads))
         text = subprocess.run([arguments.lexikos, "-i", deck], env=environment, text=True,
                               capture_output=True, check=True).stdout
-    return milliseconds("step", text), milliseconds("bound", text)
+    step = 1e3 * {**BASE, **change}["tokens"] / number(r"^step .* ([\d,]+) tokens/s", text)
+    return step, step * number(r"^bound .* ([\d.]+) % of the mean step", text) / 100
 
 
 def draw(rows, path):
