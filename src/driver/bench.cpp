@@ -46,15 +46,13 @@ struct Timings {
 
 /// Steps and passes of bare products in turn, so that both see the same hour of the machine.
 template <class A>
-Timings time_steps(Trainer<float>& trainer, const MemberSettings<float>& settings, Index positions,
+Timings time_steps(Trainer<float>& trainer, Index steps, const std::vector<StepProduct>& products,
                    RegionTable& regions, Console& console) {
-  GemmProbe<A> probe(step_products(settings.model.transformer, trainer.model().shape().vocabulary,
-                                   settings.model.head.chunk, positions));
+  GemmProbe<A> probe(products);
   Timings t;
   double in_interface = 0;
   trainer.time_interface(&in_interface);
   const Clock clock;
-  const Index steps = settings.run.steps;
   for (Index number = 1; number <= steps; ++number) {
     in_interface = 0;
     // The first step is slower: it compiles products and touches memory for the first time.
@@ -97,8 +95,8 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
                gemm_library_name<float>() + ")");
   console.line("             " + rates<Bf16>("bf16", products));
   RegionTable regions;
-  const Timings t = bf16 ? time_steps<Bf16>(trainer, timed, positions, regions, console)
-                         : time_steps<float>(trainer, timed, positions, regions, console);
+  const Timings t = bf16 ? time_steps<Bf16>(trainer, timed.run.steps, products, regions, console)
+                         : time_steps<float>(trainer, timed.run.steps, products, regions, console);
   const double step = median(t.seconds), rate = comm.sum(median(t.gemm_rate));
   const double tokens = static_cast<double>(timed.run.batch_tokens);
   const double work = trainer.flops_per_token() * tokens;

@@ -27,7 +27,11 @@ const auto create = [](Handle* handle) { return cublasCreate(handle); };
 const auto use_stream = [](Handle handle, const ExecSpace& space) {
   return cublasSetStream(handle, space.cuda_stream());
 };
+constexpr cudaDataType_t type_bf16 = CUDA_R_16BF, type_fp32 = CUDA_R_32F;
+constexpr auto sum_in_fp32 = CUBLAS_COMPUTE_32F;
+constexpr auto any_algorithm = CUBLAS_GEMM_DEFAULT;
 #define LEXIKOS_GEMM_STRIDED(precision) cublas##precision##gemmStridedBatched
+#define LEXIKOS_GEMM_MIXED cublasGemmStridedBatchedEx
 #else
 using Handle = hipblasHandle_t;
 using Operation = hipblasOperation_t;
@@ -37,7 +41,11 @@ const auto create = [](Handle* handle) { return hipblasCreate(handle); };
 const auto use_stream = [](Handle handle, const ExecSpace& space) {
   return hipblasSetStream(handle, space.hip_stream());
 };
+constexpr hipDataType type_bf16 = HIP_R_16BF, type_fp32 = HIP_R_32F;
+constexpr auto sum_in_fp32 = HIPBLAS_COMPUTE_32F;
+constexpr auto any_algorithm = HIPBLAS_GEMM_DEFAULT;
 #define LEXIKOS_GEMM_STRIDED(precision) hipblas##precision##gemmStridedBatched
+#define LEXIKOS_GEMM_MIXED hipblasGemmStridedBatchedEx
 #endif
 
 template <class Code>
@@ -96,20 +104,12 @@ auto multiply(Handle h, const Matrices<double>& x, const double* alpha, const do
 
 template <class C>
 auto multiply(Handle h, const Matrices<Bf16>& x, const float* alpha, const float* beta, C* c) {
-#if defined(LEXIKOS_HAVE_CUBLAS)
-  constexpr cudaDataType_t narrow = CUDA_R_16BF, wide = CUDA_R_32F;
-  return cublasGemmStridedBatchedEx(
-      h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, narrow, x.lda, x.stride_a, x.b, narrow, x.ldb,
-      x.stride_b, beta, c, std::is_same_v<C, Bf16> ? narrow : wide, x.ldc, x.stride_c, x.count,
-      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-#else
-  constexpr hipDataType narrow = HIP_R_16BF, wide = HIP_R_32F;
-  return hipblasGemmStridedBatchedEx(
-      h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, narrow, x.lda, x.stride_a, x.b, narrow, x.ldb,
-      x.stride_b, beta, c, std::is_same_v<C, Bf16> ? narrow : wide, x.ldc, x.stride_c, x.count,
-      HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT);
-#endif
+  return LEXIKOS_GEMM_MIXED(h, x.op_a, x.op_b, x.m, x.n, x.k, alpha, x.a, type_bf16, x.lda,
+                            x.stride_a, x.b, type_bf16, x.ldb, x.stride_b, beta, c,
+                            std::is_same_v<C, Bf16> ? type_bf16 : type_fp32, x.ldc, x.stride_c,
+                            x.count, sum_in_fp32, any_algorithm);
 }
+#undef LEXIKOS_GEMM_MIXED
 
 }  // namespace
 
