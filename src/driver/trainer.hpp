@@ -70,9 +70,6 @@ class Trainer {
   /// where the spike guard says so.
   StepRecord step(Index number);
 
-  const GemmRate& gemm_rate() const { return gemm_rate_; }
-  /// The sum of the ranks' sustained GEMM rates, FLOP/s; NaN where it was not measured.
-  double gemm_rate_of_all() const { return gemm_rate_of_all_; }
   /// FLOP of training one token.
   double flops_per_token() const;
   const Model<S>& model() const { return model_; }
@@ -111,7 +108,7 @@ class Trainer {
   SpikeGuard guard_;
   ExecSpace space_;
   GemmRate gemm_rate_;
-  double gemm_rate_of_all_;
+  double gemm_rate_of_all_;  // sum of the ranks' sustained ones, FLOP/s; NaN: not measured
   double unigram_nats_;
   Index done_ = 0;              // steps
   double train_seconds_ = 0;    // of all steps
