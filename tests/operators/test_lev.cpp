@@ -362,6 +362,61 @@ TEST_CASE("lev: zeros and tiny and huge factors among 512", "[lev][gradient]") {
   for (const double value : lev.rig.at_positions(ids)) CHECK_FALSE(std::isfinite(value));
 }
 
+TEST_CASE("lev's gradients in fp32 are those in fp64", "[lev][gradient]") {
+  // fp32 takes factors in groups: a seed width below one group, with a rest behind groups, and the
+  // default. Zeros, and tiny and huge factors, fall into one group and into different ones.
+  // d factors, coordinates through LN and a sum over few tokens: 16 d u relative, and the slope of
+  // a coordinate by the spline amplifies the coordinate's own rounding by up to kappa.
+  struct Planted {
+    Index channel;
+    double factor;
+  };
+  const std::vector<Planted> plans[] = {{},
+                                        {{0, 0.0}},
+                                        {{0, 0.0}, {1, 0.0}},
+                                        {{0, 1e-30}, {1, 1e30}},
+                                        {{0, 1e-30}, {2, 1e-30}, {1, 1e30}, {3, 1e30}},
+                                        {{0, 1e30}, {1, 1e30}, {-2, 1e-30}, {-1, 1e-30}}};
+  for (const Index width : {3, 6, 11, 128}) {
+    const LevSizes z{2, 6, width, 2, 4, 3, 6};
+    const std::vector<TokenId> ids = {0, 35, 7, 7, 20};
+    const Doubles dx = Random(12).normals(static_cast<Index>(ids.size()) * z.width);
+    for (const auto& plan : plans) {
+      if (width < 4 && plan.size() > 2) continue;
+      CAPTURE(width, plan.size());
+      Lev<double> exact(z, 36, 8);
+      LevParameters p = exact.parameters();
+      for (const Planted& planted : plan) {
+        const Index c = planted.channel < 0 ? width + planted.channel : planted.channel;
+        for (Index i = 0; i < z.knots * z.rank; ++i) {
+          p.spline[c * z.knots * z.rank + i] *= planted.factor;
+        }
+      }
+      Lev<float> single(z, 36, 8);
+      single.set(p);
+      exact.set(single.parameters());  // the same rounded values
+      exact.rig.zero_gradients();
+      exact.rig.backward(ids, dx);
+      single.rig.zero_gradients();
+      single.rig.backward(ids, dx);
+      const double tolerance = 16.0 * static_cast<double>(width * z.knots) * roundoff<float>;
+      for (const std::string name : names) {
+        CAPTURE(name);
+        CHECK(relative_error(single.rig.gradient(single.full(name)),
+                             exact.rig.gradient(exact.full(name))) < tolerance);
+      }
+      // By the logarithm of the spline, so that planted factors hide no other.
+      const auto by_logarithm = [](const auto& lev) {
+        Doubles g = lev.rig.gradient(lev.full("spline"));
+        const Doubles spline = lev.rig.value(lev.full("spline"));
+        for (std::size_t i = 0; i < g.size(); ++i) g[i] *= spline[i];
+        return g;
+      };
+      CHECK(relative_error(by_logarithm(single), by_logarithm(exact)) < tolerance);
+    }
+  }
+}
+
 TEST_CASE("lev has the published number of parameters", "[lev]") {
   CHECK(smallest_base(200019, 3) == 59);
   const lev::Settings s{3, 0, 128, 8, 16, 64, 0.1};

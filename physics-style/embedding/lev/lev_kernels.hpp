@@ -96,17 +96,125 @@ void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
           }
           S* const to = product.data() + (u * z.heads + l) * r;
           lane.for_each(r, [=](const Index q) {
-            to[q] = static_cast<S>(scale(value[q], exponent[q]));
+            to[q] = static_cast<S>(scale<S>(value[q], exponent[q]));
           });
         }
       });
 }
 
-/// Elements of double that products_gradient needs as workspace: for each task, products before
-/// each factor and after it, and the powers of two of both.
+/// Where n factors in a row come from: factor c + b of product q is the sum over i < 3 of
+/// weight[b][i] table[at[b][i] + q].
+template <class S, int n>
+struct Factors {
+  Index at[n][3];
+  S weight[n][3];
+  S slope[n][3];
+
+  KOKKOS_INLINE_FUNCTION Factors(Sizes z, const S* s_row, Index c) {
+    for (int b = 0; b < n; ++b) {
+      const Knots<S> k = knots_at(s_row[c + b], z.knots);
+      for (int i = 0; i < 3; ++i) {
+        at[b][i] = ((c + b) * z.knots + k.index[i]) * z.rank;
+        weight[b][i] = k.weight[i];
+        slope[b][i] = k.slope[i];
+      }
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION S value(const S* table, int b, Index q) const {
+    return weight[b][0] * table[at[b][0] + q] + weight[b][1] * table[at[b][1] + q] +
+           weight[b][2] * table[at[b][2] + q];
+  }
+};
+
+/// Elements of double that products_gradient needs as workspace: for each task, the products before
+/// each group of factors and after it, and the powers of two of both.
 inline Index gradient_workspace(Sizes z, Index chunks) {
   return chunks * z.heads * 2 * (z.seed_width + 2) * z.rank;
 }
+
+/// One token and head in products_gradient. All products are kept normalised (scaled_product.hpp).
+template <class S>
+struct ProductGradient {
+  const Lane& lane;
+  Sizes z;
+  const S* s_row;           // [d]
+  const S* table;           // [d kappa r]
+  double* before;           // [groups + 1, r], the product of the factors before a group
+  double* before_exponent;  // [groups + 1, r]
+  double* after;            // [r], dproduct times the factors after the group at hand
+  double* after_exponent;   // [r]
+  S* factor;                // [d, r], then its gradient
+
+  /// Factors c .. c + n - 1, group g: their values, and the product that includes them.
+  template <int n>
+  KOKKOS_INLINE_FUNCTION void take(Index c, Index g) const {
+    const Index r = z.rank;
+    const Factors<S, n> from(z, s_row, c);
+    const S* const t = table;
+    const double* const now = before + g * r;
+    double* const next = before + (g + 1) * r;
+    const double* const now_exponent = before_exponent + g * r;
+    double* const next_exponent = before_exponent + (g + 1) * r;
+    S* const f = factor + c * r;
+    lane.for_each(r, [=](const Index q) {
+      double whole = now[q];
+      for (int b = 0; b < n; ++b) {
+        const S value = from.value(t, b, q);
+        f[b * r + q] = value;
+        whole *= static_cast<double>(value);
+      }
+      next_exponent[q] = now_exponent[q] + normalise(whole);
+      next[q] = whole;
+    });
+  }
+
+  /// The gradients of the same factors, then of the coordinates and the table, added to dtable.
+  template <int n>
+  KOKKOS_INLINE_FUNCTION void give(Index c, Index g, S* dtable, S* ds_row) const {
+    const Index r = z.rank;
+    const Factors<S, n> from(z, s_row, c);
+    const double* const now = before + g * r;
+    const double* const now_exponent = before_exponent + g * r;
+    double* const later = after;
+    double* const later_exponent = after_exponent;
+    S* const f = factor + c * r;
+    lane.for_each(r, [=](const Index q) {
+      // right: dproduct and every factor outside the group, then also the factors behind b;
+      // left[b]: the factors of the group before b.
+      double right = scale<S>(now[q] * later[q], now_exponent[q] + later_exponent[q]);
+      double left[n];
+      double whole = 1.0;
+      for (int b = 0; b < n; ++b) {
+        left[b] = whole;
+        whole *= static_cast<double>(f[b * r + q]);
+      }
+      for (int b = n - 1; b >= 0; --b) {
+        const double value = static_cast<double>(f[b * r + q]);
+        f[b * r + q] = static_cast<S>(left[b] * right);
+        right *= value;
+      }
+      whole *= later[q];
+      later_exponent[q] += normalise(whole);
+      later[q] = whole;
+    });
+    for (int b = 0; b < n; ++b) {
+      const S* const gradient = f + b * r;
+      const S* const t0 = table + from.at[b][0];
+      const S* const t1 = table + from.at[b][1];
+      const S* const t2 = table + from.at[b][2];
+      const S v0 = from.slope[b][0], v1 = from.slope[b][1], v2 = from.slope[b][2];
+      const S slope = lane.template sum<S>(r, [=](const Index q) {
+        return gradient[q] * (v0 * t0[q] + v1 * t1[q] + v2 * t2[q]);
+      });
+      for (int i = 0; i < 3; ++i) {
+        S* const to = dtable + from.at[b][i];
+        const S weight = from.weight[b][i];
+        lane.for_each(r, [=](const Index q) { to[q] += weight * gradient[q]; });
+      }
+      lane.once([=]() { ds_row[c + b] = slope; });
+    }
+  }
+};
 
 /// The gradient of `products`: no division, so a factor may be zero. Reads s, spline,
 /// dproduct [U h r]; overwrites ds [U h d] and the workspaces; adds to slab [chunks, h d kappa r].
@@ -119,17 +227,23 @@ void products_gradient(const ExecSpace& space, Sizes z, Chunks chunks, View2<con
   for_rows(
       "Lexikos::lev::products_gradient", space, chunks.count * z.heads,
       KOKKOS_LAMBDA(const Lane& lane, const Index task) {
+        constexpr int n = factors_between<S>;
         const Index l = task % z.heads, chunk = task / z.heads;
-        // Products of the factors before c [d + 1, r] and after c [r], and their powers of two.
         double* const before = prefix + task * 2 * (d + 2) * r;
         double* const after = before + (d + 1) * r;
         double* const before_exponent = after + r;
         double* const after_exponent = before_exponent + (d + 1) * r;
-        S* const factor = phi + task * d * r;
-        const S* const table = spline + l * d * kappa * r;
         S* const dtable = slab + (chunk * z.heads + l) * d * kappa * r;
         for (Index u = chunks.begin(chunk); u < chunks.end(chunk); ++u) {
-          const S* const s_row = s.data() + (u * z.heads + l) * d;
+          const ProductGradient<S> gradient{lane,
+                                            z,
+                                            s.data() + (u * z.heads + l) * d,
+                                            spline + l * d * kappa * r,
+                                            before,
+                                            before_exponent,
+                                            after,
+                                            after_exponent,
+                                            phi + task * d * r};
           S* const ds_row = ds.data() + (u * z.heads + l) * d;
           const S* const dm = dproduct.data() + (u * z.heads + l) * r;
           lane.for_each(r, [=](const Index q) {
@@ -138,53 +252,12 @@ void products_gradient(const ExecSpace& space, Sizes z, Chunks chunks, View2<con
             after[q] = static_cast<double>(dm[q]);
             after_exponent[q] = normalise(after[q]);
           });
-          for (Index c = 0; c < d; ++c) {
-            const Knots<S> k = knots_at(s_row[c], kappa);
-            const S* const t0 = table + (c * kappa + k.index[0]) * r;
-            const S* const t1 = table + (c * kappa + k.index[1]) * r;
-            const S* const t2 = table + (c * kappa + k.index[2]) * r;
-            const S w0 = k.weight[0], w1 = k.weight[1], w2 = k.weight[2];
-            const double* const now = before + c * r;
-            double* const next = before + (c + 1) * r;
-            const double* const now_exponent = before_exponent + c * r;
-            double* const next_exponent = before_exponent + (c + 1) * r;
-            S* const f = factor + c * r;
-            lane.for_each(r, [=](const Index q) {
-              f[q] = w0 * t0[q] + w1 * t1[q] + w2 * t2[q];
-              next[q] = now[q] * static_cast<double>(f[q]);
-              next_exponent[q] = now_exponent[q];
-            });
-            if ((c + 1) % factors_between<S> == 0) {
-              lane.for_each(r, [=](const Index q) { next_exponent[q] += normalise(next[q]); });
-            }
-          }
-          for (Index c = d - 1; c >= 0; --c) {
-            const Knots<S> k = knots_at(s_row[c], kappa);
-            const Index i0 = (c * kappa + k.index[0]) * r, i1 = (c * kappa + k.index[1]) * r,
-                        i2 = (c * kappa + k.index[2]) * r;
-            const S w0 = k.weight[0], w1 = k.weight[1], w2 = k.weight[2];
-            const S v0 = k.slope[0], v1 = k.slope[1], v2 = k.slope[2];
-            const double* const now = before + c * r;
-            const double* const now_exponent = before_exponent + c * r;
-            S* const f = factor + c * r;
-            // f becomes the gradient of this factor; `after` takes the factor up.
-            lane.for_each(r, [=](const Index q) {
-              const S gradient = static_cast<S>(
-                  scale(now[q] * after[q], now_exponent[q] + after_exponent[q]));
-              after[q] *= static_cast<double>(f[q]);
-              f[q] = gradient;
-            });
-            if (c % factors_between<S> == 0) {
-              lane.for_each(r, [=](const Index q) { after_exponent[q] += normalise(after[q]); });
-            }
-            const S slope = lane.template sum<S>(r, [=](const Index q) {
-              return f[q] * (v0 * table[i0 + q] + v1 * table[i1 + q] + v2 * table[i2 + q]);
-            });
-            lane.for_each(r, [=](const Index q) { dtable[i0 + q] += w0 * f[q]; });
-            lane.for_each(r, [=](const Index q) { dtable[i1 + q] += w1 * f[q]; });
-            lane.for_each(r, [=](const Index q) { dtable[i2 + q] += w2 * f[q]; });
-            lane.once([=]() { ds_row[c] = slope; });
-          }
+          // Groups of n factors, then what is left one by one.
+          Index c = 0, g = 0;
+          for (; c + n <= d; c += n, ++g) gradient.template take<n>(c, g);
+          for (; c < d; ++c, ++g) gradient.template take<1>(c, g);
+          while (c % n != 0) gradient.template give<1>(--c, --g, dtable, ds_row);
+          while (c > 0) gradient.template give<n>(c -= n, --g, dtable, ds_row);
           lane.barrier();
         }
       });

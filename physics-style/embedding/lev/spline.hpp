@@ -34,11 +34,15 @@ KOKKOS_INLINE_FUNCTION Knots<S> knots_at(S z, Index kappa) {
   k.slope[0] = t - S(0.5);
   k.slope[1] = S(-2) * t;
   k.slope[2] = t + S(0.5);
+  for (int i = 0; i < 3; ++i) {
+    k.index[i] = nearest - 1 + i;
+    k.slope[i] *= scale;
+  }
+  if (nearest > 0 && nearest < kappa - 1) return k;  // the three weights sum to 1
   S sum = 0, sum_slope = 0;
   for (int i = 0; i < 3; ++i) {
-    const Index m = nearest - 1 + i;
-    const bool inside = m >= 0 && m < kappa;
-    k.index[i] = inside ? m : nearest;
+    const bool inside = k.index[i] >= 0 && k.index[i] < kappa;
+    k.index[i] = inside ? k.index[i] : nearest;
     k.weight[i] = inside ? k.weight[i] : S(0);
     k.slope[i] = inside ? k.slope[i] : S(0);
     sum += k.weight[i];
@@ -46,7 +50,7 @@ KOKKOS_INLINE_FUNCTION Knots<S> knots_at(S z, Index kappa) {
   }
   for (int i = 0; i < 3; ++i) {
     k.weight[i] /= sum;
-    k.slope[i] = (k.slope[i] - k.weight[i] * sum_slope) / sum * scale;
+    k.slope[i] = (k.slope[i] - k.weight[i] * sum_slope) / sum;
   }
   return k;
 }
