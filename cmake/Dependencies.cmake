@@ -103,11 +103,16 @@ endif()
 add_library(lexikos_dependencies INTERFACE)
 target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkos)
 
-set(KokkosKernels_DIR "${LEXIKOS_PROBE_KERNELS_DIR}")
-find_package(KokkosKernels CONFIG REQUIRED)
-lexikos_summary("Kokkos Kernels" "${LEXIKOS_PROBE_KERNELS_VERSION}" "${KokkosKernels_DIR}")
-target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkoskernels)
-target_compile_definitions(lexikos_dependencies INTERFACE LEXIKOS_HAVE_KOKKOS_KERNELS)
+if(LEXIKOS_KOKKOS_KERNELS)
+  set(KokkosKernels_DIR "${LEXIKOS_PROBE_KERNELS_DIR}")
+  find_package(KokkosKernels CONFIG REQUIRED)
+  lexikos_summary("Kokkos Kernels" "${LEXIKOS_PROBE_KERNELS_VERSION}" "${KokkosKernels_DIR}")
+  target_link_libraries(lexikos_dependencies INTERFACE Kokkos::kokkoskernels)
+  target_compile_definitions(lexikos_dependencies INTERFACE LEXIKOS_HAVE_KOKKOS_KERNELS)
+else()
+  string(APPEND LEXIKOS_SUMMARY
+    "  Kokkos Kernels not used, as asked: products that no other library has go to plain loops, slow\n")
+endif()
 
 # As in the probe: only the user's word stays in the cache.
 if(NOT user_kokkos)

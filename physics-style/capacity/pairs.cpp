@@ -314,6 +314,21 @@ class Answer {
   double smallest_ = 2, largest_ = -2;
 };
 
+/// Makes the product of a tile once more, for the time it takes alone: the machine's limit at this
+/// moment, on these panels.
+template <class S>
+void sample_product(View2<const S> left, View2<const S> right, View2<S> cosines,
+                    GemmSamples& samples) {
+  const ExecSpace space;
+  const Kokkos::Timer timer;
+  gemm<S>(space, Op::none, Op::transpose, S(1), left, right, S(0), cosines);
+  space.fence();
+  const double seconds = timer.seconds();
+  samples.rates.push_back(2.0 * static_cast<double>(cosines.size()) *
+                          static_cast<double>(left.extent(1)) / seconds);
+  samples.seconds += seconds;
+}
+
 }  // namespace
 
 TileShape tile_shape(Index width, Index scalar_bytes, const PairSettings& settings) {
@@ -337,11 +352,13 @@ std::vector<PairTally> tally_pairs(const UnitRows& rows, const std::vector<PairQ
   for (const PairQuestion& question : questions) answers.emplace_back(question, settings, slots);
 
   Index panel_row = -1;
+  bool sampled = settings.samples == nullptr;
   for (const Tile& tile : my_tiles(make_tiles(rows.size(), settings.inner, shape), comm)) {
     if (tile.row != panel_row) {
       const Index limit = tile.row < settings.inner ? settings.inner : rows.size();
       left.load(rows, tile.row, std::min(shape.rows, limit - tile.row));
       panel_row = tile.row;
+      sampled = settings.samples == nullptr;
     }
     right.load(rows, tile.column, tile.columns);
     const View2<S> cosines(tile_memory.data(), tile.rows, tile.columns);
@@ -351,6 +368,10 @@ std::vector<PairTally> tally_pairs(const UnitRows& rows, const std::vector<PairQ
       if (!answer.asks(tile)) continue;
       answer.fold(tile, cosines, View1<S>(smallest.data(), shape.rows),
                   View1<S>(largest.data(), shape.rows), rows.ids());
+    }
+    if (!sampled && tile.rows == shape.rows && tile.columns == shape.columns) {
+      sample_product<S>(left.rows(tile.rows), right.rows(tile.columns), cosines, *settings.samples);
+      sampled = true;
     }
   }
   std::vector<PairTally> tallies;

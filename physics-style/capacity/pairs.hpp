@@ -59,11 +59,18 @@ struct PairQuestion {
       nullptr;  // p, q, s of the same rows in the same order; null: as they are
 };
 
+/// What a bare product of two panels takes while a pass over the pairs goes on.
+struct GemmSamples {
+  std::vector<double> rates;  // FLOP/s
+  double seconds = 0;         // spent on them: not the pass's own
+};
+
 struct PairSettings {
   Index bins = 2000;
   Index extremes = 16;                  // pairs at each end
   Index inner = 0;                      // rows of the list that form the inner set
   Index panel_bytes = Index{64} << 20;  // of one panel of rows
+  GemmSamples* samples = nullptr;       // added to: one product a panel of rows, made once more
 };
 
 /// Answers all questions in one pass over the tiles, which are spread over the ranks; collective.

@@ -1,5 +1,6 @@
 #include "driver/capacity.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "data/token_file.hpp"
@@ -61,10 +62,16 @@ Found find_matrices(const CapacitySettings& s, const std::string& name) {
   return found;
 }
 
-/// FLOP/s of the products that the pass over the pairs makes.
-double gemm_rate_for(const WeightMatrix& matrix, const CapacitySettings& s) {
-  const capacity::TileShape tile =
-      capacity::tile_shape(matrix.width, sizeof(float), s.analysis.pairs);
+/// FLOP/s of the products that the pass over the pairs makes, next to what else the machine does:
+/// the median over the pass, or what it is now where the matrix is too small for a whole tile.
+double gemm_rate(capacity::GemmSamples& samples, const WeightMatrix& matrix) {
+  std::vector<double>& rates = samples.rates;
+  if (!rates.empty()) {
+    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+    std::nth_element(rates.begin(), middle, rates.end());
+    return *middle;
+  }
+  const capacity::TileShape tile = capacity::tile_shape(matrix.width, sizeof(float), {});
   const StepProduct product{Op::none, Op::transpose, tile.rows, tile.columns, matrix.width, 1};
   return measure_gemm_rate<float>({product}).sustained();
 }
@@ -106,14 +113,15 @@ class Job {
 
   void one_matrix(const std::string& name, const std::string& side, const WeightMatrix& matrix) {
     console_.line(side + " matrix of " + matrix.name);
-    const bool ask_rate = s_.gemm_rate && rate_width_ != matrix.width;
-    if (ask_rate) rate_ = world_.sum(gemm_rate_for(matrix, s_));
-    rate_width_ = matrix.width;
+    capacity::GemmSamples samples;
+    analysis_.pairs.samples = s_.gemm_rate ? &samples : nullptr;
     records_.push_back({name, side, capacity::analyse(matrix, analysis_, world_), {}});
-    const capacity::MatrixReport& report = records_.back().report;
+    capacity::MatrixReport& report = records_.back().report;
+    report.pair_seconds -= samples.seconds;
+    report.all_seconds -= samples.seconds;
+    const double rate = s_.gemm_rate ? world_.sum(gemm_rate(samples, matrix)) : 0.0;
     if (!world_.is_root()) return;
-    std::string text = matrix_text(report, s_.law, tokens_.pieces) +
-                       speed_text(report, s_.gemm_rate ? rate_ : 0.0);
+    std::string text = matrix_text(report, s_.law, tokens_.pieces) + speed_text(report, rate);
     text.pop_back();
     console_.line(text);
   }
@@ -139,8 +147,6 @@ class Job {
   capacity::AnalysisSettings analysis_;
   Tokens tokens_;
   std::vector<CapacityRecord> records_;
-  double rate_ = 0;
-  Index rate_width_ = -1;
 };
 
 /// What would be done, without reading a matrix; files may still be missing.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* column_name = "skipped";
 
-const std::vector<double>& values_of(const History& history, const std::string& column) {
+const std::vector<double>& values_of(const History& history, const char* column) {
   return std::get<std::vector<double>>(history.column("history", column).values);
 }
 

@@ -4,8 +4,6 @@
 #include "kernels/gemm_vendor.hpp"
 #include "utils/error.hpp"
 
-// Defined by the build, which requires the library; only the compile checks of tests/portability/
-// go without it.
 #if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 #include <KokkosBatched_Gemm_Decl.hpp>
 #include <KokkosBatched_Gemm_Serial_Impl.hpp>
@@ -16,8 +14,13 @@
 namespace lexikos {
 namespace {
 
+#if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 template <class A>
 inline constexpr bool in_kokkos_kernels = !std::is_same_v<A, Bf16>;
+#else
+template <class A>
+inline constexpr bool in_kokkos_kernels = false;
+#endif
 
 template <class A>
 GemmLibrary& library_in_use() {
@@ -151,19 +154,6 @@ void kernels_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, Matrix
     kernels_on_thread<S, Yes, Yes>(alpha, a, b, beta, c);
   }
 }
-#else
-template <class... Arguments>
-void kernels_gemm(const Arguments&...) {
-  fail(Status::resource, "gemm: compiled without Kokkos Kernels; a compile check, not a build");
-}
-template <class... Arguments>
-void kernels_batched(const Arguments&...) {
-  kernels_gemm();
-}
-template <class... Arguments>
-void kernels_on_thread(const Arguments&...) {
-  kernels_gemm();
-}
 #endif
 
 template <class S>
@@ -188,7 +178,7 @@ std::string gemm_library_name() {
     case GemmLibrary::kokkos_kernels:
       return "Kokkos Kernels";
     default:
-      return "plain loops, slow: oneDNN or a GPU's library has bf16";
+      return "plain loops, slow: this build has no library for that scalar";
   }
 }
 
@@ -199,13 +189,11 @@ void use_gemm_library(GemmLibrary library) {
   }
   if (library == GemmLibrary::onednn && !onednn::has<A>()) {
     fail(Status::resource,
-         "gemm: this build has no oneDNN for that scalar; use kokkos_kernels or install oneDNN");
+         "gemm: this build has no oneDNN for that scalar; use kokkos_kernels or loops");
   }
   if (library == GemmLibrary::kokkos_kernels && !in_kokkos_kernels<A>) {
-    fail(Status::resource, "gemm: Kokkos Kernels has no products in bf16; use onednn or loops");
-  }
-  if (library == GemmLibrary::loops && in_kokkos_kernels<A>) {
-    fail(Status::resource, "gemm: loops are for bf16 alone; use kokkos_kernels");
+    fail(Status::resource,
+         "gemm: this build has no Kokkos Kernels for that scalar; use onednn or loops");
   }
   library_in_use<A>() = library;
 }
@@ -226,13 +214,12 @@ void gemm(const ExecSpace& space, Op op_a, Op op_b, Wide<A> alpha, View2<const A
       space.fence();
       onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data(), b.data(), beta, c.data());
       return;
-    default:
-      break;
-  }
-  if constexpr (in_kokkos_kernels<A>) {
-    kernels_gemm(space, op_a, op_b, alpha, a, b, beta, c);
-  } else {
-    loops_batched<A, C>(space, op_a, op_b, e, 1, alpha, alone(a), alone(b), beta, alone(c));
+    case GemmLibrary::kokkos_kernels:
+      if constexpr (in_kokkos_kernels<A>) kernels_gemm(space, op_a, op_b, alpha, a, b, beta, c);
+      return;
+    case GemmLibrary::loops:
+      loops_batched<A, C>(space, op_a, op_b, e, 1, alpha, alone(a), alone(b), beta, alone(c));
+      return;
   }
 }
 
@@ -258,10 +245,12 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, Wide<A>
     }
   }
   if constexpr (in_kokkos_kernels<A>) {
-    kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
-  } else {
-    loops_batched<A, C>(space, op_a, op_b, e, count, alpha, a, b, beta, c);
+    if (gemm_library<A>() == GemmLibrary::kokkos_kernels) {
+      kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
+      return;
+    }
   }
+  loops_batched<A, C>(space, op_a, op_b, e, count, alpha, a, b, beta, c);
 }
 
 template <class A, class C>
@@ -270,11 +259,17 @@ void gemm_on_thread(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, Mat
   const Extents e = extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
   if constexpr (!device_is_host) {
     fail(Status::resource, "gemm: a product on a host thread, of device memory; a fault in Lexikos");
-  } else if (gemm_library<A>() == GemmLibrary::onednn) {
-    onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data, b.data, beta, c.data);
-  } else if constexpr (in_kokkos_kernels<A>) {
-    kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
   } else {
+    if (gemm_library<A>() == GemmLibrary::onednn) {
+      onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data, b.data, beta, c.data);
+      return;
+    }
+    if constexpr (in_kokkos_kernels<A>) {
+      if (gemm_library<A>() == GemmLibrary::kokkos_kernels) {
+        kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
+        return;
+      }
+    }
     for (Index i = 0; i < e.m; ++i) {
       loops_row<A, C>(HostLane{}, i, op_a, op_b, e, alpha, a.data, b.data, beta, c.data);
     }

@@ -31,7 +31,8 @@ template <class S>
 std::vector<GemmLibrary> libraries() {
   std::vector<GemmLibrary> all;
   const GemmLibrary before = gemm_library<S>();
-  for (const GemmLibrary library : {before, GemmLibrary::onednn, GemmLibrary::kokkos_kernels}) {
+  for (const GemmLibrary library :
+       {before, GemmLibrary::onednn, GemmLibrary::kokkos_kernels, GemmLibrary::loops}) {
     if (std::find(all.begin(), all.end(), library) != all.end()) continue;
     try {
       use_gemm_library<S>(library);

@@ -2,18 +2,12 @@
 # over the source files. Sourced by them, not run.
 # shellcheck shell=bash
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# shellcheck source=scripts/common.sh
-source "$root/scripts/common.sh"
+# shellcheck source=tests/portability/debian.sh
+source "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 
 build=
 out=
 files=()
-
-not_checked() {
-  say "not checked: $*"
-  exit 0
-}
 
 device_arguments() {
   local argument
@@ -50,11 +44,9 @@ first_build() {
 # by apt and unpacked, not installed. The address is that of the machine's own Debian source.
 fetch_headers() {
   local to=$1 apt=$1/apt uri
-  command -v apt-get >/dev/null || not_checked "no Kokkos 5 headers in LEXIKOS_KOKKOS_HEADERS, and no apt"
+  uri=$(debian_source) ||
+    not_checked "no Kokkos 5 headers in LEXIKOS_KOKKOS_HEADERS, and no Debian source among apt's"
   mkdir -p "$apt"/{sources,lists/partial,cache/archives/partial}
-  uri=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' \
-    2>/dev/null | head -n 1)
-  [[ -n $uri ]] || not_checked "no Debian source among apt's, so no Kokkos 5 headers"
   printf 'deb [check-valid-until=no] %s unstable main\n' "$uri" >"$apt/sources/unstable.list"
   local options=(-q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$apt/sources"
     -o Dir::State="$apt" -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache"

@@ -49,12 +49,7 @@ enter_root() {
     LEXIKOS_HIP_MOUNTED=1 exec unshare --mount bash "${BASH_SOURCE[0]}" --prefix "$prefix" --build "$build" \
       --out "$out" "${files[@]}"
   fi
-  local folder
-  for folder in "$root" "$build" "$out" "$prefix"; do
-    mkdir -p "$LEXIKOS_HIP_ROOT$folder"
-    mount --bind "$folder" "$LEXIKOS_HIP_ROOT$folder"
-  done
-  mount -t proc proc "$LEXIKOS_HIP_ROOT/proc"
+  mount_under "$LEXIKOS_HIP_ROOT" "$root" "$build" "$out" "$prefix"
 }
 
 main() {

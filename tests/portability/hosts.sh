@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Builds Lexikos in other ways that this machine's cores allow, and runs the whole suite with each.
+# See README.md.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/common.sh
+source "$here/../../scripts/common.sh"
+
+KINDS=(serial clang sanitizers)
+
+usage() {
+  cat <<HELP
+usage: tests/portability/hosts.sh [options] [kind...] [-- ctest options]
+
+  serial       Kokkos with no backend but Serial
+  clang        clang++ (CLANG names another), OpenMP
+  sanitizers   g++, OpenMP, address and undefined-behaviour sanitizers
+  none named   all three; half an hour each on two cores
+
+  --prefix DIR     where dependencies are installed
+                   (now: $(default_prefix))
+  --out DIR        build folders (default: build/hosts)
+  -h, --help       this text
+
+Exit status: 0 every test passed with each (a kind whose compiler is not
+there is said to be not checked), 1 a build or a test fails, 2 something for
+you to do.
+HELP
+}
+
+out=$root/build/hosts
+kinds=()
+ctest_options=()
+
+parse_arguments() {
+  local ours=()
+  while (($#)) && [[ $1 != -- ]]; do
+    ours+=("$1")
+    shift
+  done
+  ctest_options=("${@:2}")
+  parse_common_options "${ours[@]}"
+  set -- "${rest[@]}"
+  while (($#)); do
+    case $1 in
+      --out) out=${2:?--out needs a folder} && shift ;;
+      serial | clang | sanitizers) kinds+=("$1") ;;
+      *) die 2 "unknown argument '$1' (see --help)" ;;
+    esac
+    shift
+  done
+  ((${#kinds[@]})) || kinds=("${KINDS[@]}")
+}
+
+# Usage: check KIND CMAKE_OPTIONS... Prints ctest's line of counts.
+check() {
+  local kind=$1 build=$out/$1
+  shift
+  set_up >/dev/null
+  step "$kind: configure" configure "$build" -DLEXIKOS_TESTS=ON -DLEXIKOS_WERROR=ON "$@"
+  step "$kind: build (log: $build/build.log)" compile "$build"
+  say "$kind: tests (log: $build/tests.log)"
+  ctest --test-dir "$build" --output-on-failure -j "$(cores)" --no-tests=error "${ctest_options[@]}" \
+    </dev/null >"$build/tests.log" 2>&1 || failed+=("$kind")
+  grep -E '^[0-9]+% tests passed|\*\*\*' "$build/tests.log" | sed 's/^/    /' || true
+}
+
+main() {
+  local kind compiler
+  failed=()
+  parse_arguments "$@"
+  for kind in "${kinds[@]}"; do
+    backend=openmp
+    case $kind in
+      serial)
+        backend=serial
+        check serial
+        ;;
+      clang)
+        compiler=${CLANG:-$(command -v clang++ || true)}
+        if [[ -z $compiler ]]; then
+          say "clang: not checked: no clang++ on PATH or in CLANG"
+          continue
+        fi
+        note "$("$compiler" --version | head -n 1)"
+        check clang -DCMAKE_CXX_COMPILER="$compiler"
+        ;;
+      sanitizers)
+        # With -O2: the suite trains, and unoptimised it takes hours.
+        check sanitizers -DLEXIKOS_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+        ;;
+    esac
+  done
+  ((${#failed[@]} == 0)) || die 1 "tests fail with: ${failed[*]}"
+}
+
+main "$@"
