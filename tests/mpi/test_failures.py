@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -19,10 +20,12 @@ PROGRAM = []  # failing_rank, from the command line
 
 
 def mpirun(parts):
-    """Ranks with command lines of their own: [(ranks, command), ...]."""
-    command = list(MPIRUN)
-    for i, (ranks, part) in enumerate(parts):
-        command += [":"] * (i > 0) + ["-np", str(ranks), *map(str, part)]
+    """Ranks with command lines of their own: [(ranks, command), ...]. Each rank picks its own: the
+    mpirun of Open MPI 5.0.7 crashes where it is given several."""
+    each = [shlex.join(map(str, part)) for ranks, part in parts for _ in range(ranks)]
+    cases = "\n".join(f"{rank}) exec {line} ;;" for rank, line in enumerate(each))
+    pick = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in\n{cases}\n*) exit 99 ;;\nesac'
+    command = [*MPIRUN, "-np", str(len(each)), "sh", "-c", pick]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
     began = time.monotonic()
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment,
