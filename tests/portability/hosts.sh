@@ -57,7 +57,7 @@ parse_arguments() {
 check() {
   local kind=$1 build=$out/$1
   shift
-  set_up >/dev/null
+  step "$kind: dependencies" set_up
   step "$kind: configure" configure "$build" -DLEXIKOS_TESTS=ON -DLEXIKOS_WERROR=ON "$@"
   step "$kind: build (log: $build/build.log)" compile "$build"
   say "$kind: tests (log: $build/tests.log)"
