@@ -88,6 +88,19 @@ parse_common_options() {
   prefix=$(cd "$prefix" && pwd)
 }
 
+# The same; what stands behind `--` goes to `ctest_options`.
+ctest_options=()
+parse_test_options() {
+  local ours=()
+  while (($#)) && [[ $1 != -- ]]; do
+    ours+=("$1")
+    shift
+  done
+  # shellcheck disable=SC2034  # the caller reads it
+  ctest_options=("${@:2}")
+  parse_common_options "${ours[@]}"
+}
+
 # --- Python ------------------------------------------------------------------
 
 PYTHON_MODULES="numpy, h5py, matplotlib, scipy, sentencepiece"

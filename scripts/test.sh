@@ -25,16 +25,10 @@ HELP
 }
 
 werror=OFF
-ctest_options=()
 
 parse_arguments() {
-  local argument ours=()
-  while (($#)) && [[ $1 != -- ]]; do
-    ours+=("$1")
-    shift
-  done
-  ctest_options=("${@:2}")
-  parse_common_options "${ours[@]}"
+  local argument
+  parse_test_options "$@"
   for argument in "${rest[@]}"; do
     case $argument in
       --werror) werror=ON ;;

@@ -153,6 +153,7 @@ std::string format_duration(double seconds) {
   if (seconds == 0) return "0 s";
   if (seconds < 1e-3) return short_decimal(seconds * 1e6, 2) + " us";
   if (seconds < 0.9995) return short_decimal(seconds * 1e3, 2) + " ms";
+  if (seconds < 9.995) return printed("%.2f s", seconds);
   if (seconds < 59.95) return printed("%.1f s", seconds);
   const auto whole = static_cast<long long>(std::llround(seconds));
   if (whole < 3600) return printed("%lld min %02lld s", whole / 60, whole % 60);

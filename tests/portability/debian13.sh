@@ -31,16 +31,9 @@ HELP
 }
 
 build=
-ctest_options=()
 
 parse_arguments() {
-  local ours=()
-  while (($#)) && [[ $1 != -- ]]; do
-    ours+=("$1")
-    shift
-  done
-  ctest_options=("${@:2}")
-  parse_common_options "${ours[@]}"
+  parse_test_options "$@"
   set -- "${rest[@]}"
   while (($#)); do
     case $1 in

@@ -94,6 +94,8 @@ TEST_CASE("durations change their unit without gaps", "[text]") {
   CHECK(format_duration(0) == "0 s");
   CHECK(format_duration(2.5e-5) == "25 us");
   CHECK(format_duration(0.01234) == "12.34 ms");
+  CHECK(format_duration(3.724) == "3.72 s");
+  CHECK(format_duration(9.996) == "10.0 s");
   CHECK(format_duration(12.34) == "12.3 s");
   CHECK(format_duration(59.94) == "59.9 s");
   CHECK(format_duration(59.97) == "1 min 00 s");
@@ -102,7 +104,7 @@ TEST_CASE("durations change their unit without gaps", "[text]") {
   CHECK(format_duration(3780) == "1 h 03 min");
   CHECK(format_duration(86399) == "1 d 00 h");
   CHECK(format_duration(187200) == "2 d 04 h");
-  CHECK(format_duration(-5) == "-5.0 s");
+  CHECK(format_duration(-5) == "-5.00 s");
   CHECK(format_duration(std::nan("")) == "unknown");
 }
 
