@@ -158,7 +158,10 @@ std::vector<TensorEntry> read_safetensors_index(const File& index) {
   const auto folder = std::filesystem::path(index->path()).parent_path();
   std::map<std::string, std::vector<TensorEntry>> shards;
   std::vector<TensorEntry> tensors;
-  for (const auto& [name, shard] : map->members) {
+  for (const auto& member : map->members) {
+    // Not as a structured binding: clang before 16 cannot capture one.
+    const auto& name = member.name;
+    const auto& shard = member.value;
     if (!shard.is(Json::Kind::text)) index->refuse("'" + name + "' names no shard");
     if (shards.count(shard.text) == 0) {
       const auto file = std::make_shared<const MappedFile>((folder / shard.text).string(),

@@ -53,7 +53,7 @@ check() {
   shift
   step "$kind: dependencies" set_up
   step "$kind: configure" configure "$build" -DLEXIKOS_TESTS=ON -DLEXIKOS_WERROR=ON "$@"
-  step "$kind: build (log: $build/build.log)" compile "$build"
+  step "$kind: build (log: $build/build.log)" compile "$build" -- -k 0
   say "$kind: tests (log: $build/tests.log)"
   ctest --test-dir "$build" --output-on-failure -j "$(cores)" --no-tests=error -E '^portability\.cuda$' \
     "${ctest_options[@]}" \
