@@ -14,6 +14,12 @@ constexpr Index alignment_words = 16;  // parts begin at multiples of 64 bytes
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
+// Never inline: clang 14 takes a loop of these for one whose turns are independent and makes vectors of
+// it, though two ids of a vector may be in one word.
+[[gnu::noinline]] void mark(std::vector<std::uint64_t>& present, TokenId id) {
+  present[id >> 6] |= std::uint64_t{1} << (id & 63);
+}
+
 void check_documents(const Samples& samples) {
   for (Index i = 0; i < samples.source_count(); ++i) {
     if (samples.source(i).knows_documents()) continue;
@@ -117,7 +123,7 @@ void HostBatch::read_windows(Share samples) {
       const TokenId id = window_[t];
       ids[t] = id;
       targets[t] = window_[t + 1];
-      present_[id >> 6] |= std::uint64_t{1} << (id & 63);
+      mark(present_, id);
     }
     if (!layout_.document_mask) continue;
     std::int32_t* place = whole_numbers(places.place) + row;
