@@ -351,14 +351,12 @@ std::vector<PairTally> tally_pairs(const UnitRows& rows, const std::vector<PairQ
   std::vector<Answer<S>> answers;
   for (const PairQuestion& question : questions) answers.emplace_back(question, settings, slots);
 
-  Index panel_row = -1;
-  bool sampled = settings.samples == nullptr;
+  Index panel_row = -1, sampled_row = -1;
   for (const Tile& tile : my_tiles(make_tiles(rows.size(), settings.inner, shape), comm)) {
     if (tile.row != panel_row) {
       const Index limit = tile.row < settings.inner ? settings.inner : rows.size();
       left.load(rows, tile.row, std::min(shape.rows, limit - tile.row));
       panel_row = tile.row;
-      sampled = settings.samples == nullptr;
     }
     right.load(rows, tile.column, tile.columns);
     const View2<S> cosines(tile_memory.data(), tile.rows, tile.columns);
@@ -369,9 +367,10 @@ std::vector<PairTally> tally_pairs(const UnitRows& rows, const std::vector<PairQ
       answer.fold(tile, cosines, View1<S>(smallest.data(), shape.rows),
                   View1<S>(largest.data(), shape.rows), rows.ids());
     }
-    if (!sampled && tile.rows == shape.rows && tile.columns == shape.columns) {
+    const bool whole = tile.rows == shape.rows && tile.columns == shape.columns;
+    if (settings.samples != nullptr && whole && sampled_row != panel_row) {
       sample_product<S>(left.rows(tile.rows), right.rows(tile.columns), cosines, *settings.samples);
-      sampled = true;
+      sampled_row = panel_row;
     }
   }
   std::vector<PairTally> tallies;

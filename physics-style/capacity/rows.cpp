@@ -6,6 +6,7 @@
 
 #include "data/step_batch.hpp"
 #include "utils/error.hpp"
+#include "utils/median.hpp"
 
 namespace lexikos::capacity {
 namespace {
@@ -78,13 +79,6 @@ double safe_norm(double* x, Index n) {
 }
 
 constexpr int lowest_factor = -1000;  // 2^1000 is the largest power that rows are multiplied by
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return 0.5 * (*middle + *std::max_element(values.begin(), middle));
-}
 
 }  // namespace
 

@@ -6,15 +6,11 @@
 
 #include "driver/configuration.hpp"
 #include "driver/region_table.hpp"
+#include "utils/median.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
 
 std::string percent(double share, int digits = 1) {
   char text[16];

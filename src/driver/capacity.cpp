@@ -12,6 +12,7 @@
 #include "driver/member_files.hpp"
 #include "driver/run_settings.hpp"
 #include "outputs/hdf5_file.hpp"
+#include "utils/median.hpp"
 #include "utils/text.hpp"
 #include "weights/weight_file.hpp"
 
@@ -64,14 +65,10 @@ Found find_matrices(const CapacitySettings& s, const std::string& name) {
 
 /// FLOP/s of the products that the pass over the pairs makes, next to what else the machine does:
 /// the median over the pass, or what it is now where the matrix is too small for a whole tile.
-double gemm_rate(capacity::GemmSamples& samples, const WeightMatrix& matrix) {
-  std::vector<double>& rates = samples.rates;
-  if (!rates.empty()) {
-    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-    std::nth_element(rates.begin(), middle, rates.end());
-    return *middle;
-  }
-  const capacity::TileShape tile = capacity::tile_shape(matrix.width, sizeof(float), {});
+double gemm_rate(const capacity::GemmSamples& samples, const WeightMatrix& matrix,
+                 const capacity::PairSettings& pairs) {
+  if (!samples.rates.empty()) return median(samples.rates);
+  const capacity::TileShape tile = capacity::tile_shape(matrix.width, sizeof(float), pairs);
   const StepProduct product{Op::none, Op::transpose, tile.rows, tile.columns, matrix.width, 1};
   return measure_gemm_rate<float>({product}).sustained();
 }
@@ -114,12 +111,13 @@ class Job {
   void one_matrix(const std::string& name, const std::string& side, const WeightMatrix& matrix) {
     console_.line(side + " matrix of " + matrix.name);
     capacity::GemmSamples samples;
-    analysis_.pairs.samples = s_.gemm_rate ? &samples : nullptr;
-    records_.push_back({name, side, capacity::analyse(matrix, analysis_, world_), {}});
+    capacity::AnalysisSettings sampled = analysis_;
+    if (s_.gemm_rate) sampled.pairs.samples = &samples;
+    records_.push_back({name, side, capacity::analyse(matrix, sampled, world_), {}});
     capacity::MatrixReport& report = records_.back().report;
     report.pair_seconds -= samples.seconds;
     report.all_seconds -= samples.seconds;
-    const double rate = s_.gemm_rate ? world_.sum(gemm_rate(samples, matrix)) : 0.0;
+    const double rate = s_.gemm_rate ? world_.sum(gemm_rate(samples, matrix, analysis_.pairs)) : 0.0;
     if (!world_.is_root()) return;
     std::string text = matrix_text(report, s_.law, tokens_.pieces) + speed_text(report, rate);
     text.pop_back();
