@@ -61,47 +61,6 @@ struct Chunks {
   KOKKOS_INLINE_FUNCTION Index end(Index chunk) const { return (chunk + 1) * tokens / count; }
 };
 
-/// M[u l q] = product over d of phi. Reads s [U h d], spline [h d kappa r]; overwrites
-/// product [U h r] and running [chunks h, 2 r] (workspace). The product runs in double, its power of
-/// two apart, so that only the whole can be too small or too large for a number.
-template <class S>
-void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
-              const S* spline, View2<S> product, double* running) {
-  const Index d = z.seed_width, r = z.rank, kappa = z.knots;
-  for_rows(
-      "Lexikos::lev::products", space, chunks.count * z.heads,
-      KOKKOS_LAMBDA(const Lane& lane, const Index task) {
-        const Index l = task % z.heads;
-        double* const value = running + task * 2 * r;
-        double* const exponent = value + r;
-        const S* const table = spline + l * d * kappa * r;
-        for (Index u = chunks.begin(task / z.heads); u < chunks.end(task / z.heads); ++u) {
-          const S* const s_row = s.data() + (u * z.heads + l) * d;
-          lane.for_each(r, [=](const Index q) {
-            value[q] = 1.0;
-            exponent[q] = 0.0;
-          });
-          for (Index c = 0; c < d; ++c) {
-            const Knots<S> k = knots_at(s_row[c], kappa);
-            const S* const t0 = table + (c * kappa + k.index[0]) * r;
-            const S* const t1 = table + (c * kappa + k.index[1]) * r;
-            const S* const t2 = table + (c * kappa + k.index[2]) * r;
-            const S w0 = k.weight[0], w1 = k.weight[1], w2 = k.weight[2];
-            lane.for_each(r, [=](const Index q) {
-              value[q] *= static_cast<double>(w0 * t0[q] + w1 * t1[q] + w2 * t2[q]);
-            });
-            if ((c + 1) % factors_between<S> == 0) {
-              lane.for_each(r, [=](const Index q) { exponent[q] += normalise(value[q]); });
-            }
-          }
-          S* const to = product.data() + (u * z.heads + l) * r;
-          lane.for_each(r, [=](const Index q) {
-            to[q] = static_cast<S>(scale<S>(value[q], exponent[q]));
-          });
-        }
-      });
-}
-
 /// Where n factors in a row come from: factor c + b of product q is the sum over i < 3 of
 /// weight[b][i] table[at[b][i] + q].
 template <class S, int n>
@@ -125,6 +84,53 @@ struct Factors {
            weight[b][2] * table[at[b][2] + q];
   }
 };
+
+/// Multiplies r running products, value [r] and exponent [r] (normalised), by n factors each.
+template <class S, int n>
+KOKKOS_INLINE_FUNCTION void multiply(const Lane& lane, const Factors<S, n>& from, const S* table,
+                                     Index r, double* value, double* exponent) {
+  lane.for_each(r, [=](const Index q) {
+    double whole = value[q];
+    for (int b = 0; b < n; ++b) whole *= static_cast<double>(from.value(table, b, q));
+    exponent[q] += normalise(whole);
+    value[q] = whole;
+  });
+}
+
+/// M[u l q] = product over d of phi. Reads s [U h d], spline [h d kappa r]; overwrites
+/// product [U h r] and running [chunks h, 2 r] (workspace). The product runs in double, its power of
+/// two apart, so that only the whole can be too small or too large for a number.
+template <class S>
+void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
+              const S* spline, View2<S> product, double* running) {
+  const Index d = z.seed_width, r = z.rank;
+  for_rows(
+      "Lexikos::lev::products", space, chunks.count * z.heads,
+      KOKKOS_LAMBDA(const Lane& lane, const Index task) {
+        constexpr int n = factors_between<S>;
+        const Index l = task % z.heads;
+        double* const value = running + task * 2 * r;
+        double* const exponent = value + r;
+        const S* const table = spline + l * d * z.knots * r;
+        for (Index u = chunks.begin(task / z.heads); u < chunks.end(task / z.heads); ++u) {
+          const S* const s_row = s.data() + (u * z.heads + l) * d;
+          lane.for_each(r, [=](const Index q) {
+            value[q] = 1.0;
+            exponent[q] = 0.0;
+          });
+          // Groups of n factors, then what is left one by one.
+          Index c = 0;
+          for (; c + n <= d; c += n) {
+            multiply(lane, Factors<S, n>(z, s_row, c), table, r, value, exponent);
+          }
+          for (; c < d; ++c) multiply(lane, Factors<S, 1>(z, s_row, c), table, r, value, exponent);
+          S* const to = product.data() + (u * z.heads + l) * r;
+          lane.for_each(r, [=](const Index q) {
+            to[q] = static_cast<S>(scale<S>(value[q], exponent[q]));
+          });
+        }
+      });
+}
 
 /// Elements of double that products_gradient needs as workspace: for each task, the products before
 /// each group of factors and after it, and the powers of two of both.
