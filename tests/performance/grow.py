@@ -70,10 +70,7 @@ def table(arguments, compute):
     return rows
 
 
-def draw(tables, path):
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+def draw(plt, tables, path):
     figure, panels = plt.subplots(1, len(tables), figsize=(1 + 4.2 * len(tables), 3.4),
                                   layout="constrained", squeeze=False)
     for axes, (compute, rows) in zip(panels[0], tables.items()):
@@ -99,9 +96,13 @@ def main():
     parser.add_argument("--compute", nargs="+", default=["fp32"], choices=["fp32", "bf16"])
     parser.add_argument("--figure", help="where a bar chart goes (needs matplotlib)")
     arguments = parser.parse_args()
+    if arguments.figure:
+        import matplotlib  # now, not after minutes of measuring
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
     tables = {compute: table(arguments, compute) for compute in arguments.compute}
     if arguments.figure:
-        draw(tables, arguments.figure)
+        draw(pyplot, tables, arguments.figure)
 
 
 if __name__ == "__main__":
