@@ -57,8 +57,8 @@ EmbeddingFactory<S> read_embedding(const Deck& deck) {
   }
   // What matched interfaces aim at. Read once more, because the table may be idle or in use.
   const std::string lev_table = "embedding.lev";
-  const lev::Settings lev = lev::read_settings(chosen == "lev" ? deck.table(lev_table)
-                                                               : deck.idle_table(lev_table));
+  const lev::Settings lev =
+      lev::read_settings(chosen == "lev" ? deck.table(lev_table) : deck.idle_table(lev_table));
   return [factory, lev](ModelShape shape) {
     const Index base = lev::base_of(lev, shape.vocabulary);
     shape.matched_parameters = lev::parameter_count(lev, base, shape.width);

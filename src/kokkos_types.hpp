@@ -55,8 +55,8 @@ using Buffer = Kokkos::View<T*, Kokkos::LayoutRight, MemSpace>;
 template <class T>
 using HostBuffer = Kokkos::View<T*, Kokkos::LayoutRight, Kokkos::HostSpace>;
 
-/// The pointer behind a view that host code is about to follow. Does not compile for memory that the
-/// host cannot reach, where a copy by deep_copy is what is needed.
+/// The pointer behind a view that host code is about to follow. Does not compile for memory that
+/// the host cannot reach, where a copy by deep_copy is what is needed.
 template <class V>
 typename V::pointer_type host_pointer(const V& view) {
   static_assert(
@@ -178,13 +178,13 @@ template <class Body>
 void for_rows(const std::string& label, const ExecSpace& space, Index rows, const Body& body) {
   if (rows == 0) return;
   if constexpr (device_is_host) {
-    Kokkos::parallel_for(
-        label, Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, rows),
-        detail::RowsInLoops<Body>{body});
+    Kokkos::parallel_for(label,
+                         Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, rows),
+                         detail::RowsInLoops<Body>{body});
   } else {
-    Kokkos::parallel_for(
-        label, Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(rows), Kokkos::AUTO),
-        detail::RowsOnTeams<Body>{body});
+    Kokkos::parallel_for(label,
+                         Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(rows), Kokkos::AUTO),
+                         detail::RowsOnTeams<Body>{body});
   }
 }
 

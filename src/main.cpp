@@ -7,14 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "console/configuration.hpp"
+#include "console/placement.hpp"
 #include "deck/arguments.hpp"
 #include "deck/deck.hpp"
-#include "driver/configuration.hpp"
-#include "driver/driver.hpp"
-#include "driver/placement.hpp"
+#include "jobs/driver.hpp"
 #include "parallel/communicator.hpp"
-#include "parallel/job.hpp"
-#include "utils/stop_signal.hpp"
+#include "parallel/end_of_job.hpp"
+#include "train/stop_signal.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 namespace lexikos {
 
-/// What an operator must do at least: floating-point operations (a multiply-add is 2) and bytes that
-/// are read or written once each, as if caches were perfect.
+/// What an operator must do at least: floating-point operations (a multiply-add is 2) and bytes
+/// that are read or written once each, as if caches were perfect.
 struct Work {
   double flops = 0;
   double bytes = 0;

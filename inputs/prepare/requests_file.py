@@ -12,7 +12,7 @@ Layout, format "lexikos-requests" version 1; offsets are int64 and have one entr
   /contexts              begin (offsets), ids
   /continuations         begin (offsets; one row a request), ids: these are scored
 ids are uint16, or uint32 if V > 65,536. Of a rolling task the context is the prefix and the continuation the page; the
-executable cuts it into windows of its T. The file ends in a seal (src/outputs/seal.hpp).
+executable cuts it into windows of its T. The file ends in a seal (src/hdf5/seal.hpp).
 """
 
 import hashlib

@@ -16,7 +16,7 @@ def write(path: Path, fill: Callable[[h5py.File], None], sealed: bool = False) -
     """`fill` writes the contents under a temporary name, which is flushed to the disk and then renamed.
 
     `sealed`: the length and checksum follow the end of the file, as the executable's own files have them
-    (src/outputs/seal.hpp); HDF5 does not look behind its own end.
+    (src/hdf5/seal.hpp); HDF5 does not look behind its own end.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "capacity/moments.hpp"
-#include "data/step_batch.hpp"
+#include "data/batches/step_batch.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos::capacity {

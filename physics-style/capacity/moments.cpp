@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/step_batch.hpp"
+#include "data/batches/step_batch.hpp"
 #include "kernels/spectrum.hpp"
 
 namespace lexikos::capacity {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "capacity/fold.hpp"
-#include "data/step_batch.hpp"
-#include "kernels/gemm.hpp"
+#include "data/batches/step_batch.hpp"
+#include "kernels/gemm/gemm.hpp"
 
 namespace lexikos::capacity {
 
@@ -75,8 +75,8 @@ void PairTally::merge(const PairTally& other, Index extremes) {
 
 namespace {
 
-// Wide enough for the GEMM to reach its rate (512 columns of 4,096 gave three quarters of it), narrow
-// enough for the half of a tile on the diagonal that is computed and not used.
+// Wide enough for the GEMM to reach its rate (512 columns of 4,096 gave three quarters of it),
+// narrow enough for the half of a tile on the diagonal that is computed and not used.
 constexpr Index tile_columns = 1024;
 
 struct Tile {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "data/step_batch.hpp"
+#include "data/batches/step_batch.hpp"
 #include "utils/error.hpp"
 #include "utils/median.hpp"
 

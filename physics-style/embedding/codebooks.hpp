@@ -8,8 +8,8 @@
 namespace lexikos {
 
 struct Codebooks {
-  Index count;  // k
-  Index base;   // b
+  Index count;                                                        // k
+  Index base;                                                         // b
   KOKKOS_INLINE_FUNCTION Index rows() const { return count * base; }  // of all, stacked
 };
 

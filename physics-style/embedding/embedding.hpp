@@ -30,8 +30,7 @@ class Embedding {
 
   /// Adds to the gradients of the parameters. `tokens` are those of the last forward and distinct;
   /// reads de [U C].
-  virtual void backward(const ExecSpace& space, View1<const TokenId> tokens,
-                        View2<const S> de) = 0;
+  virtual void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) = 0;
 
   virtual Counts counts() const = 0;
 };

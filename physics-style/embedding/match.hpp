@@ -14,8 +14,9 @@ inline Index matched_size(const DeckTable& table, const std::string& key, Index 
                           Index per_unit) {
   const Index size = (target - fixed + per_unit / 2) / per_unit;
   if (target <= fixed || size < 1) {
-    table.reject(key, "cannot match lev's " + std::to_string(target) + " parameters: one unit needs " +
-                          std::to_string(fixed + per_unit) + "; set it");
+    table.reject(key, "cannot match lev's " + std::to_string(target) +
+                          " parameters: one unit needs " + std::to_string(fixed + per_unit) +
+                          "; set it");
   }
   return size;
 }

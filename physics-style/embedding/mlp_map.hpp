@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/gelu.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "kernels/rmsnorm.hpp"
 #include "package.hpp"
 
@@ -25,9 +25,9 @@ class MlpMap {
     };
     norm_ = list.add(prefix + ".norm", {code_width_}, {.mean = 1.0}, Decay::none);
     up_ = list.add(prefix + ".up", {hidden_, code_width_}, init(code_width_), Decay::to_zero);
-    down_ = list.add(prefix + ".down", {shape_.width, hidden_},
-                     {.deviation = shape_.init_deviation / std::sqrt(0.5 * hidden_)},
-                     Decay::to_zero);
+    down_ =
+        list.add(prefix + ".down", {shape_.width, hidden_},
+                 {.deviation = shape_.init_deviation / std::sqrt(0.5 * hidden_)}, Decay::to_zero);
   }
 
   /// Kept memory, and scratch of the phase that the caller has begun.
@@ -79,8 +79,8 @@ class MlpMap {
     gemm<S>(space, Op::transpose, Op::none, S(1), before, y, S(1), parameters_->gradient2(up_));
     gemm<S>(space, Op::none, Op::none, S(1), before, parameters_->value2(up_), S(0), dy);
     Kokkos::deep_copy(space, dcode, S(0));
-    rmsnorm::backward<S>(space, dy, code(u), parameters_->value1(norm_),
-                         arena_->view1<S>(rstd_, u), dcode, parameters_->gradient1(norm_),
+    rmsnorm::backward<S>(space, dy, code(u), parameters_->value1(norm_), arena_->view1<S>(rstd_, u),
+                         dcode, parameters_->gradient1(norm_),
                          arena_->view2<S>(partial_, rmsnorm::partial_rows(u), code_width_));
     return dcode;
   }

@@ -20,8 +20,7 @@ class TableRows : public Embedding<S> {
     token_rows::take<S>(space, value_, tokens, e);
   }
 
-  void backward(const ExecSpace& space, View1<const TokenId> tokens,
-                View2<const S> de) override {
+  void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
     token_rows::add<S>(space, de, tokens, gradient_);
   }
 

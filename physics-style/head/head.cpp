@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "kernels/cross_entropy.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "kernels/narrow.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos::head {
 
 Settings read(const DeckTable& table) {
-  return {.chunk = table.integer({.name = "chunk", .doc = "positions whose logits exist together",
-                                  .unit = "tokens"},
-                                 512, AtLeast(1))};
+  return {.chunk = table.integer(
+              {.name = "chunk", .doc = "positions whose logits exist together", .unit = "tokens"},
+              512, AtLeast(1))};
 }
 
 namespace {

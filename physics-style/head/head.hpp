@@ -51,8 +51,8 @@ class Head {
   virtual Counts counts() const = 0;
 };
 
-/// Under Compute::bf16 products multiply x, W and the logits' gradients rounded to bf16; the logits,
-/// softmax and loss stay in S. Errors (Status::deck): bf16 with a model that is not fp32.
+/// Under Compute::bf16 products multiply x, W and the logits' gradients rounded to bf16; the
+/// logits, softmax and loss stay in S. Errors (Status::deck): bf16 with a model that is not fp32.
 template <class S>
 std::unique_ptr<Head<S>> make(const Settings& settings, const ModelShape& shape, Compute compute);
 

@@ -34,9 +34,8 @@ template <int P, class S>
 KOKKOS_FORCEINLINE_FUNCTION void fold(const Lane& lane, const S* const row, const Index width,
                                       const S floor, const double weight, double* const loss,
                                       S* const largest) {
-  const S most = lane.template max<S>(width, [=](const Index c) {
-    return row[c] < 0 ? -row[c] : row[c];
-  });
+  const S most =
+      lane.template max<S>(width, [=](const Index c) { return row[c] < 0 ? -row[c] : row[c]; });
   const S sum = lane.template sum<S>(width, [=](const Index c) {
     const S a = row[c] < 0 ? -row[c] : row[c];
     return power<P>(a < floor ? S(0) : a);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "kernels/philox.hpp"
 #include "optim/adamw.hpp"
 #include "packing/fold.hpp"
@@ -63,10 +63,10 @@ void project_rows(const ExecSpace& space, View2<const S> u, View1<const S> inver
 /// What the fold of a tile needs to know.
 template <class S>
 struct Tile {
-  View2<S> cosines;       // [rows columns]
-  bool diagonal;          // rows and columns are the same vectors
-  View1<double> loss;     // [rows]
-  View1<S> largest;       // [rows]
+  View2<S> cosines;    // [rows columns]
+  bool diagonal;       // rows and columns are the same vectors
+  View1<double> loss;  // [rows]
+  View1<S> largest;    // [rows]
   S floor;
 };
 
@@ -81,8 +81,7 @@ void fold_tile(const ExecSpace& space, const Tile<S>& tile, bool gradient) {
   const double weight = diagonal ? 1.0 : 2.0;
   const S floor = tile.floor;
   for_rows(
-      "Lexikos::packing::fold", space, g.extent(0),
-      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
+      "Lexikos::packing::fold", space, g.extent(0), KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         S* const row = g.data() + i * width;
         lane.once([=]() {
           if (diagonal) row[i] = S(0);  // a vector with itself
@@ -163,7 +162,8 @@ template <class S>
 void Vectors<S>::fold(const ExecSpace& space, Index row, Index column, bool gradient) {
   const Index d = cell_.dimension, rows = std::min(tile_, cell_.count - row),
               columns = std::min(tile_, cell_.count - column);
-  const View2<S> u_rows = rows_of(unit_, row, rows, d), u_columns = rows_of(unit_, column, columns, d);
+  const View2<S> u_rows = rows_of(unit_, row, rows, d),
+                 u_columns = rows_of(unit_, column, columns, d);
   const View2<S> g(block_.data(), rows, columns);
   const bool diagonal = row == column;
   gemm<S>(space, Op::none, Op::transpose, S(1), u_rows, u_columns, S(0), g);
@@ -193,7 +193,8 @@ void Vectors<S>::pass(const ExecSpace& space, bool gradient) {
   Kokkos::deep_copy(space, largest_, S(0));
   if (gradient) Kokkos::deep_copy(space, parameters_.gradients(), S(0));
   for (Index row = 0; row < cell_.count; row += tile_) {
-    for (Index column = row; column < cell_.count; column += tile_) fold(space, row, column, gradient);
+    for (Index column = row; column < cell_.count; column += tile_)
+      fold(space, row, column, gradient);
   }
   if (gradient) project(space);
 }

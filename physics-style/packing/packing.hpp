@@ -1,7 +1,8 @@
 // Packing experiments: how small the largest cosine between k vectors in d dimensions can be.
 // Source: Guha, "Representational Capacity", arXiv 2606.02765: the runs behind its capacity law.
 //
-// Optimised: x_i in R^d start as Gaussian directions of unit length; with u_i = x_i / |x_i| and G = U U^T,
+// Optimised: x_i in R^d start as Gaussian directions of unit length; with u_i = x_i / |x_i| and G =
+// U U^T,
 //   loss = sum over all i, j of |G - I|_ij^p,   minimised by Adam at a constant learning rate;
 //   epsilon = the largest |G_ij|, i != j, at the last step.
 // Random: the same measure of Gaussian vectors that are left alone, the smallest of many trials.
@@ -14,7 +15,7 @@
 #include <string>
 
 #include "kokkos_types.hpp"
-#include "optim/parameters.hpp"
+#include "state/parameters.hpp"
 
 namespace lexikos::packing {
 

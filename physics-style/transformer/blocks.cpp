@@ -4,7 +4,7 @@
 
 #include "kernels/attention.hpp"
 #include "kernels/gelu.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "kernels/narrow.hpp"
 #include "kernels/rmsnorm.hpp"
 #include "kernels/rope.hpp"
@@ -36,7 +36,8 @@ void Blocks<S, A>::declare(ParameterList& list) {
   norm_id_ = list.add("transformer.norm", {c}, one, Decay::none);
 }
 
-/// Activations of one block: its own, or those of the block before where backward computes them again.
+/// Activations of one block: its own, or those of the block before where backward computes them
+/// again.
 template <class S, class A>
 void Blocks<S, A>::plan_block(MemoryPlan& plan, Index layer) {
   const Index n = shape_.positions(), c = settings_.width, f = settings_.mlp_width;
@@ -288,8 +289,8 @@ void Blocks<S, A>::backward_norm(const ExecSpace& space, Index sequences) {
   const View2<S> dx = gradient(sequences);
   Kokkos::deep_copy(space, dx, S(0));
   rmsnorm::backward<S>(space, output_gradient(sequences), stream(settings_.layers, n),
-                       parameters_->value1(norm_id_), arena_->template view1<S>(output_rstd_, n), dx,
-                       parameters_->gradient1(norm_id_),
+                       parameters_->value1(norm_id_), arena_->template view1<S>(output_rstd_, n),
+                       dx, parameters_->gradient1(norm_id_),
                        matrix<S>(partial_, rmsnorm::partial_rows(n), c));
 }
 
@@ -386,7 +387,8 @@ ArenaRange Blocks<S, A>::norm_range(const ParameterList& list) const {
 template <class S, class A>
 Counts Blocks<S, A>::counts() const {
   const Index c = settings_.width, f = settings_.mlp_width, l = settings_.layers;
-  const Index matrices = l * (c * (settings_.qkv_width() + c) + (settings_.mlp_inputs() + 1) * c * f);
+  const Index matrices =
+      l * (c * (settings_.qkv_width() + c) + (settings_.mlp_inputs() + 1) * c * f);
   Counts counts;
   counts.trainable = matrices + (2 * l + 1) * c;
   // Forward 2, backward 4 for each matrix element; attention's q k^T and p v see (T + 1) / 2 keys

@@ -80,8 +80,7 @@ class Blocks final : public Transformer<S> {
   void forward_hidden(const ExecSpace& space, Index layer, Index rows);
   void forward_down(const ExecSpace& space, Index layer, Index rows);
   void recompute_block(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
-  void backward_attention(const ExecSpace& space, const Spans& spans, Index layer,
-                          Index sequences);
+  void backward_attention(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
   void backward_mlp(const ExecSpace& space, Index layer, Index sequences);
 
   Settings settings_;
@@ -93,7 +92,7 @@ class Blocks final : public Transformer<S> {
   std::vector<BlockSlots> slots_;
   std::vector<Slot> stream_slots_;  // x before block l, and before the last norm
   Slot cosine_, sine_, output_, output_rstd_, output_gradient_, gradient_;
-  Slot delta_, qkv_, forward_workspace_;  // forward's scratch
+  Slot delta_, qkv_, forward_workspace_;                                      // forward's scratch
   Slot dy_, dout_, dx_, dqkv_, dq_, dk_, dv_, partial_, backward_workspace_;  // backward's
   const Parameters<S>* parameters_ = nullptr;
   const Arena* arena_ = nullptr;

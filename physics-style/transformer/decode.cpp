@@ -49,9 +49,9 @@ void Blocks<S, A>::spread_cache(const ExecSpace& space, Index sequences) {
   }
 }
 
-#define LEXIKOS_DECODE(S, A)                                             \
-  template View2<S> Blocks<S, A>::decode_output(Index) const;            \
-  template void Blocks<S, A>::decode(const ExecSpace&, Index, Index);    \
+#define LEXIKOS_DECODE(S, A)                                          \
+  template View2<S> Blocks<S, A>::decode_output(Index) const;         \
+  template void Blocks<S, A>::decode(const ExecSpace&, Index, Index); \
   template void Blocks<S, A>::spread_cache(const ExecSpace&, Index);
 LEXIKOS_DECODE(float, float)
 LEXIKOS_DECODE(double, double)

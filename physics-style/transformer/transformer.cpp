@@ -9,8 +9,8 @@ Settings read(const DeckTable& table) {
   Settings s;
   s.layers = table.integer({.name = "layers", .doc = "number of blocks, L"}, 4, AtLeast(1));
   s.width = table.integer({.name = "width", .doc = "model width, D"}, 256, AtLeast(1));
-  s.heads = table.integer({.name = "heads", .doc = "attention heads, H; divides width"}, 4,
-                          AtLeast(1));
+  s.heads =
+      table.integer({.name = "heads", .doc = "attention heads, H; divides width"}, 4, AtLeast(1));
   if (s.width % s.heads != 0) {
     table.reject("heads", "does not divide transformer.width = " + std::to_string(s.width));
   }
@@ -25,20 +25,19 @@ Settings read(const DeckTable& table) {
   if (s.heads % s.kv_heads != 0) {
     table.reject("kv_heads", "does not divide transformer.heads = " + std::to_string(s.heads));
   }
-  s.context = table.integer({.name = "context", .doc = "positions of a sequence, T",
-                             .unit = "tokens"},
-                            256, AtLeast(1));
+  s.context = table.integer(
+      {.name = "context", .doc = "positions of a sequence, T", .unit = "tokens"}, 256, AtLeast(1));
   s.mlp = table.choice({.name = "mlp", .doc = "the block's hidden layer"}, "swiglu",
                        {"swiglu", "gelu"}) == "swiglu"
               ? Mlp::swiglu
               : Mlp::gelu;
-  s.mlp_width = table.integer({.name = "mlp_width", .doc = "hidden width of the MLP",
-                               .default_note = "4 width"},
-                              4 * s.width, AtLeast(1));
+  s.mlp_width = table.integer(
+      {.name = "mlp_width", .doc = "hidden width of the MLP", .default_note = "4 width"},
+      4 * s.width, AtLeast(1));
   s.rope_base = table.real({.name = "rope_base", .doc = "base of the rotary wavelengths"}, 10000.0,
                            Positive{});
-  s.norm_epsilon = table.real({.name = "norm_epsilon", .doc = "added to the mean square"}, 1e-5,
-                              Positive{});
+  s.norm_epsilon =
+      table.real({.name = "norm_epsilon", .doc = "added to the mean square"}, 1e-5, Positive{});
   s.init_deviation = table.real(
       {.name = "init_deviation",
        .doc = "of initial matrices; those that add to the residual get it over sqrt(2 L)"},

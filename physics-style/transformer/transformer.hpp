@@ -27,8 +27,8 @@ struct Settings {
 /// Reads deck table [transformer]. Throws Error(deck) where widths do not divide.
 Settings read(const DeckTable& table);
 
-/// What backward computes a second time instead of keeping it from forward: nothing; the MLP's hidden
-/// layer; or whole blocks, of which only the input is kept.
+/// What backward computes a second time instead of keeping it from forward: nothing; the MLP's
+/// hidden layer; or whole blocks, of which only the input is kept.
 enum class Recompute { none, mlp, block };
 
 /// How a transformer is computed: nothing of what it computes depends on `recompute`, and on

@@ -99,7 +99,8 @@ KOKKOS_FORCEINLINE_FUNCTION S largest_of(const Lane& lane, const S* row, Index b
   return lane.template max<S>(end - begin, [=](const Index j) { return row[begin + j]; });
 }
 
-/// out[begin, end) = exp(row - now), rounded to A; returns the sum before rounding. `out` may be row.
+/// out[begin, end) = exp(row - now), rounded to A; returns the sum before rounding. `out` may be
+/// row.
 template <class A>
 KOKKOS_FORCEINLINE_FUNCTION Wide<A> exponentials(const Lane& lane, const Wide<A>* row, A* out,
                                                  Index begin, Index end, Wide<A> now) {
@@ -186,9 +187,9 @@ void split_gradient(const Run& run, Merged merged, const A* dout, const A* o, A*
       });
 }
 
-/// In each head's tile: probabilities p [R K] from logits, and ds [R K], the gradient of the unscaled
-/// logits, from dp; both 0 where the query does not see the key. Of one type, p may be the logits and
-/// ds may be dp.
+/// In each head's tile: probabilities p [R K] from logits, and ds [R K], the gradient of the
+/// unscaled logits, from dp; both 0 where the query does not see the key. Of one type, p may be the
+/// logits and ds may be dp.
 template <class A, class Run>
 void softmax_gradient_tile(const Run& run, const SpanRows& spans, Index block, Index rows,
                            Index keys, Index first_query, Index first_key, Index t, Wide<A> scale,
@@ -310,9 +311,9 @@ void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, V
               View4<const A> k, View4<const A> v, View2<const A> o, View3<const Wide<A>> lse,
               View4<Wide<A>> dq, View4<Wide<A>> dk, View4<Wide<A>> dv, View1<Wide<A>> workspace) {
   using W = Wide<A>;
-  const Region region("Lexikos::attention::backward",
-                      {.flops = causal_products(q, 5),
-                       .bytes = bytes_of(dout, q, k, v, o, lse, dq, dk, dv)});
+  const Region region(
+      "Lexikos::attention::backward",
+      {.flops = causal_products(q, 5), .bytes = bytes_of(dout, q, k, v, o, lse, dq, dk, dv)});
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
   const Index block = tile_of(t), area = block * block;

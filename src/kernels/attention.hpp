@@ -5,7 +5,7 @@
 // GEMM over all heads, so that one text serves every backend.
 #pragma once
 
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "kernels/spans.hpp"
 #include "kokkos_types.hpp"
 
@@ -21,8 +21,9 @@ template <class A>
 inline constexpr bool narrow = !std::is_same_v<A, Wide<A>>;
 template <class A>
 Index narrow_elements(Index count) {
-  return narrow<A> ? (count * Index(sizeof(A)) + Index(sizeof(Wide<A>)) - 1) / Index(sizeof(Wide<A>))
-                   : count;
+  return narrow<A>
+             ? (count * Index(sizeof(A)) + Index(sizeof(Wide<A>)) - 1) / Index(sizeof(Wide<A>))
+             : count;
 }
 template <class A>
 Index forward_workspace(Index heads, Index t, Index width) {

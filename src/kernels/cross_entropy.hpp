@@ -13,8 +13,8 @@ inline constexpr Index tile = 4096;
 
 /// nll[n] = log sum_v exp(logits[n v]) - logits[n target].
 /// Reads targets [R]; overwrites nll [R] (nats), gradient [R V] with
-/// scale * (softmax - onehot(target)), and logits [R V], which are work space afterwards. The gradient
-/// may be of a narrower type A; of the same one it may be the logits themselves.
+/// scale * (softmax - onehot(target)), and logits [R V], which are work space afterwards. The
+/// gradient may be of a narrower type A; of the same one it may be the logits themselves.
 template <class S, class A>
 void loss_and_gradient(const ExecSpace& space, View2<S> logits, View1<const TokenId> targets,
                        double scale, View1<double> nll, View2<A> gradient) {
@@ -68,8 +68,7 @@ void loss(const ExecSpace& space, View2<const S> logits, View1<const TokenId> ta
               width, [=](const Index v) { return fast_exp(part[v] - largest); }));
         }
         lane.once([=]() {
-          nll.data()[n] =
-              ::log(total) + static_cast<double>(largest - row[targets.data()[n]]);
+          nll.data()[n] = ::log(total) + static_cast<double>(largest - row[targets.data()[n]]);
         });
       });
 }

@@ -12,8 +12,8 @@
 
 namespace lexikos::decode_attention {
 
-/// Reads qkv [B, C + 2 G E] of place t (columns as in rope::forward) and the rotary tables; overwrites
-/// q [B H E] (turned) and place t of the cache k (turned), v, each [B H T E].
+/// Reads qkv [B, C + 2 G E] of place t (columns as in rope::forward) and the rotary tables;
+/// overwrites q [B H E] (turned) and place t of the cache k (turned), v, each [B H T E].
 template <class A>
 void append(const ExecSpace& space, View2<const A> qkv, View2<const Wide<A>> cosine,
             View2<const Wide<A>> sine, Index t, View3<A> q, View4<A> k, View4<A> v) {
@@ -41,8 +41,8 @@ void append(const ExecSpace& space, View2<const A> qkv, View2<const Wide<A>> cos
       });
 }
 
-/// Reads q [B H E] and places 0 ... t of k, v [B H T E]; overwrites o [B C] (heads side by side) and
-/// weights [B H T] (work space).
+/// Reads q [B H E] and places 0 ... t of k, v [B H T E]; overwrites o [B C] (heads side by side)
+/// and weights [B H T] (work space).
 template <class A>
 void forward(const ExecSpace& space, View3<const A> q, View4<const A> k, View4<const A> v, Index t,
              View3<Wide<A>> weights, View2<A> o) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 
 namespace lexikos {
 namespace {

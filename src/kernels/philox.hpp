@@ -43,10 +43,9 @@ inline std::uint64_t stream_of(std::string_view name) {
 /// The four words of element `index` of stream `stream` under `seed`.
 KOKKOS_INLINE_FUNCTION PhiloxWords random_words(std::uint64_t seed, std::uint64_t stream,
                                                 std::uint64_t index) {
-  const PhiloxWords counter{{static_cast<std::uint32_t>(index),
-                             static_cast<std::uint32_t>(index >> 32),
-                             static_cast<std::uint32_t>(seed),
-                             static_cast<std::uint32_t>(seed >> 32)}};
+  const PhiloxWords counter{
+      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+       static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   return philox4x32(counter, static_cast<std::uint32_t>(stream),
                     static_cast<std::uint32_t>(stream >> 32));
 }

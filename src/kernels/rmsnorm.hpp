@@ -13,12 +13,13 @@ inline constexpr Index block_rows = 64;
 inline Index partial_rows(Index rows) { return (rows + block_rows - 1) / block_rows; }
 
 /// x_out = x + delta, y = norm(x_out): the residual sum and the norm in one pass.
-/// Reads x [N C], delta [N C], w [C]; overwrites x_out [N C] (may be x), y [N C] (of a type A that may
-/// be narrower), rstd [N].
+/// Reads x [N C], delta [N C], w [C]; overwrites x_out [N C] (may be x), y [N C] (of a type A that
+/// may be narrower), rstd [N].
 template <class S, class A>
-void forward_add(const ExecSpace& space, View2<const S> x, View2<const S> delta,
-                 View1<const S> w, double eps, View2<S> x_out, View2<A> y, View1<S> rstd) {
-  const Region region("Lexikos::rmsnorm::forward_add", {.bytes = bytes_of(x, delta, w, x_out, y, rstd)});
+void forward_add(const ExecSpace& space, View2<const S> x, View2<const S> delta, View1<const S> w,
+                 double eps, View2<S> x_out, View2<A> y, View1<S> rstd) {
+  const Region region("Lexikos::rmsnorm::forward_add",
+                      {.bytes = bytes_of(x, delta, w, x_out, y, rstd)});
   const Index c_count = x.extent(1);
   const S epsilon = static_cast<S>(eps);
   for_rows(

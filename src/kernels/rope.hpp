@@ -15,8 +15,7 @@ template <class S>
 void fill_tables(const ExecSpace& space, double base, View2<S> cosine, View2<S> sine) {
   const Index half = cosine.extent(1);
   for_each(
-      "Lexikos::rope::fill_tables", space, cosine.extent(0) * half,
-      KOKKOS_LAMBDA(const Index i) {
+      "Lexikos::rope::fill_tables", space, cosine.extent(0) * half, KOKKOS_LAMBDA(const Index i) {
         const double t = static_cast<double>(i / half);
         const double turn = t * ::pow(base, -static_cast<double>(i % half) / half);
         cosine.data()[i] = static_cast<S>(::cos(turn));
@@ -51,8 +50,8 @@ KOKKOS_FORCEINLINE_FUNCTION void turn(const Lane& lane, Index half, const Wide<A
 /// query heads g H / G, ..., (g + 1) H / G - 1, and is written for each of them.
 template <class A>
 void forward(const ExecSpace& space, const Spans& spans, View2<const A> qkv,
-             View2<const Wide<A>> cosine, View2<const Wide<A>> sine, Index heads, View4<A> q, View4<A> k,
-             View4<A> v) {
+             View2<const Wide<A>> cosine, View2<const Wide<A>> sine, Index heads, View4<A> q,
+             View4<A> k, View4<A> v) {
   const Region region("Lexikos::rope::forward", {.bytes = bytes_of(qkv, q, k, v)});
   const std::int32_t* const positions = spans.position.data();  // null: the place is the position
   const Index t_count = q.extent(2);
@@ -85,9 +84,9 @@ void forward(const ExecSpace& space, const Spans& spans, View2<const A> qkv,
 /// The transpose of forward: the gradients of a group's heads are summed into their one key and
 /// value head. Reads dq, dk, dv [B H T E]; overwrites dqkv [N, C + 2 G E].
 template <class A>
-void backward(const ExecSpace& space, const Spans& spans, View4<const Wide<A>> dq, View4<const Wide<A>> dk,
-              View4<const Wide<A>> dv, View2<const Wide<A>> cosine, View2<const Wide<A>> sine, Index heads,
-              View2<A> dqkv) {
+void backward(const ExecSpace& space, const Spans& spans, View4<const Wide<A>> dq,
+              View4<const Wide<A>> dk, View4<const Wide<A>> dv, View2<const Wide<A>> cosine,
+              View2<const Wide<A>> sine, Index heads, View2<A> dqkv) {
   using W = Wide<A>;
   const Region region("Lexikos::rope::backward", {.bytes = bytes_of(dq, dk, dv, dqkv)});
   const std::int32_t* const positions = spans.position.data();

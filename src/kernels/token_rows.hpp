@@ -1,6 +1,6 @@
 // Rows that belong to tokens: copied to positions, and summed back without atomics.
-// A token's positions are bucketed on the host when the batch is built (data/step_batch.hpp), so
-// every sum has one owner and a fixed order.
+// A token's positions are bucketed on the host when the batch is built
+// (data/batches/step_batch.hpp), so every sum has one owner and a fixed order.
 #pragma once
 
 #include "kokkos_types.hpp"
@@ -9,8 +9,7 @@ namespace lexikos::token_rows {
 
 /// x[n] = e[slot[n]]. Reads e [U C], slot [N]; overwrites x [N C].
 template <class S>
-void spread(const ExecSpace& space, View2<const S> e, View1<const std::int32_t> slot,
-            View2<S> x) {
+void spread(const ExecSpace& space, View2<const S> e, View1<const std::int32_t> slot, View2<S> x) {
   const Region region("Lexikos::token_rows::spread", {.bytes = bytes_of(x, x, slot)});
   const Index c_count = x.extent(1);
   for_rows(
@@ -28,7 +27,8 @@ template <class S>
 void gather(const ExecSpace& space, View2<const S> dx, View1<const std::int32_t> touched,
             View1<const std::int32_t> bucket_begin, View1<const std::int32_t> bucket_position,
             View2<S> de) {
-  const Region region("Lexikos::token_rows::gather", {.bytes = bytes_of(dx, touched, bucket_position)});
+  const Region region("Lexikos::token_rows::gather",
+                      {.bytes = bytes_of(dx, touched, bucket_position)});
   const Index c_count = dx.extent(1);
   for_rows(
       "Lexikos::token_rows::gather", space, touched.extent(0),
@@ -44,8 +44,7 @@ void gather(const ExecSpace& space, View2<const S> dx, View1<const std::int32_t>
 
 /// e[u] = table[tokens[u]]. Reads table [V C], tokens [U]; overwrites e [U C].
 template <class S>
-void take(const ExecSpace& space, View2<const S> table, View1<const TokenId> tokens,
-          View2<S> e) {
+void take(const ExecSpace& space, View2<const S> table, View1<const TokenId> tokens, View2<S> e) {
   const Region region("Lexikos::token_rows::take", {.bytes = bytes_of(e, e, tokens)});
   const Index c_count = e.extent(1);
   for_rows(
@@ -59,8 +58,7 @@ void take(const ExecSpace& space, View2<const S> table, View1<const TokenId> tok
 
 /// dtable[tokens[u]] += de[u] for distinct tokens. Reads de [U C]; adds to dtable [V C].
 template <class S>
-void add(const ExecSpace& space, View2<const S> de, View1<const TokenId> tokens,
-         View2<S> dtable) {
+void add(const ExecSpace& space, View2<const S> de, View1<const TokenId> tokens, View2<S> dtable) {
   const Region region("Lexikos::token_rows::add", {.bytes = bytes_of(de, de, de, tokens)});
   const Index c_count = de.extent(1);
   for_rows(

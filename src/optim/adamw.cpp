@@ -12,13 +12,13 @@ AdamWSettings AdamWSettings::read(const Deck& deck) {
                        AtLeast(0) && Below(1));
   s.beta2 = table.real({.name = "beta2", .doc = "decay of the second moment"}, 0.95,
                        AtLeast(0) && Below(1));
-  s.epsilon = table.real({.name = "epsilon", .doc = "added to the root of the second moment"},
-                         1e-8, Positive{});
+  s.epsilon = table.real({.name = "epsilon", .doc = "added to the root of the second moment"}, 1e-8,
+                         Positive{});
   s.weight_decay = table.real({.name = "weight_decay", .doc = "decoupled decay, of matrices only"},
                               0.1, NonNegative{});
-  s.clip_norm = table.real(
-      {.name = "clip_norm", .doc = "largest global gradient norm; 0 clips nothing"}, 1.0,
-      NonNegative{});
+  s.clip_norm =
+      table.real({.name = "clip_norm", .doc = "largest global gradient norm; 0 clips nothing"}, 1.0,
+                 NonNegative{});
   return s;
 }
 
@@ -50,15 +50,13 @@ Index count_not_finite(const ExecSpace& space, View1<const S> values) {
       KOKKOS_LAMBDA(const Index i) { return values(i) - values(i) == S(0) ? 0.0 : 1.0; },
       DeviceSum(count.data()));
   space.fence();
-  return static_cast<Index>(
-      Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), count)(0));
+  return static_cast<Index>(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), count)(0));
 }
 
 template <class S>
 void adamw_update(const ExecSpace& space, const AdamWSettings& settings, double learning_rate,
                   Index step, double scale, const Parameters<S>& parameters) {
-  const Region region("Lexikos::adamw::update",
-                      {.bytes = 7.0 * bytes_of(parameters.values())});
+  const Region region("Lexikos::adamw::update", {.bytes = 7.0 * bytes_of(parameters.values())});
   const S beta1 = static_cast<S>(settings.beta1);
   const S beta2 = static_cast<S>(settings.beta2);
   const S rest1 = static_cast<S>(1.0 - settings.beta1);
@@ -71,16 +69,15 @@ void adamw_update(const ExecSpace& space, const AdamWSettings& settings, double 
   for (const Segment& segment : parameters.segments()) {
     const Index begin = std::max(segment.begin, mine.begin), end = std::min(segment.end, mine.end);
     if (begin >= end) continue;
-    const S pull = static_cast<S>(
-        segment.decay == Decay::none ? 0.0 : learning_rate * settings.weight_decay);
+    const S pull =
+        static_cast<S>(segment.decay == Decay::none ? 0.0 : learning_rate * settings.weight_decay);
     const S target = segment.decay == Decay::to_one ? S(1) : S(0);
     S* const w = parameters.values().data() + begin;
     const S* const g = parameters.gradients().data() + begin;
     S* const m = parameters.first_moments().data() + (begin - mine.begin);
     S* const v = parameters.second_moments().data() + (begin - mine.begin);
     for_each(
-        "Lexikos::adamw::update", space, end - begin,
-        KOKKOS_LAMBDA(const Index i) {
+        "Lexikos::adamw::update", space, end - begin, KOKKOS_LAMBDA(const Index i) {
           const S gi = g[i] * factor;
           const S mi = beta1 * m[i] + rest1 * gi;
           const S vi = beta2 * v[i] + rest2 * gi * gi;
@@ -95,9 +92,9 @@ double clip_scale(const AdamWSettings& settings, double norm) {
   return settings.clip_norm > 0.0 && norm > settings.clip_norm ? settings.clip_norm / norm : 1.0;
 }
 
-#define LEXIKOS_ADAMW(S)                                                                     \
-  template void squared_norm<S>(const ExecSpace&, View1<const S>, const DeviceSum&);         \
-  template Index count_not_finite<S>(const ExecSpace&, View1<const S>);                      \
+#define LEXIKOS_ADAMW(S)                                                                       \
+  template void squared_norm<S>(const ExecSpace&, View1<const S>, const DeviceSum&);           \
+  template Index count_not_finite<S>(const ExecSpace&, View1<const S>);                        \
   template void adamw_update<S>(const ExecSpace&, const AdamWSettings&, double, Index, double, \
                                 const Parameters<S>&);
 LEXIKOS_ADAMW(float)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "deck/deck.hpp"
-#include "optim/parameters.hpp"
+#include "state/parameters.hpp"
 
 namespace lexikos {
 

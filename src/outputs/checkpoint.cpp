@@ -7,8 +7,8 @@
 #include <system_error>
 #include <type_traits>
 
-#include "outputs/hdf5_file.hpp"
-#include "outputs/seal.hpp"
+#include "hdf5/file.hpp"
+#include "hdf5/seal.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -79,8 +79,7 @@ std::int64_t row_elements(const std::vector<std::int64_t>& shape) {
 template <class Scalar, class Pass>
 void in_pieces(std::int64_t first, std::int64_t last, std::int64_t row, const Pass& pass) {
   if (row == 0 || first >= last) return;
-  const std::int64_t most =
-      std::min(std::max<std::int64_t>(1, pass_elements / row), last - first);
+  const std::int64_t most = std::min(std::max<std::int64_t>(1, pass_elements / row), last - first);
   std::vector<Scalar> buffer(static_cast<std::size_t>(most * row));
   for (std::int64_t begin = first; begin < last; begin += most) {
     pass(begin, std::min(most, last - begin), buffer.data());
@@ -100,8 +99,8 @@ void write_array(Hdf5Writer& file, const std::string& dataset,
 }
 
 template <class Scalar>
-void read_array(const Hdf5Reader& file, const std::string& dataset,
-                const NamedArray<Scalar>& array, std::int64_t size) {
+void read_array(const Hdf5Reader& file, const std::string& dataset, const NamedArray<Scalar>& array,
+                std::int64_t size) {
   if (!array.pass_rows) return file.read(dataset, array.data, size);
   in_pieces<Scalar>(array.first, array.last, row_elements(array.shape),
                     [&](std::int64_t begin, std::int64_t rows, Scalar* buffer) {
@@ -314,9 +313,8 @@ void prune_checkpoints(const std::string& folder, const Retention& retention) {
 #define LEXIKOS_INSTANTIATE(Scalar)                                                         \
   template void write_checkpoint<Scalar>(const std::string&, const CheckpointHeader&,       \
                                          const StateArrays<const Scalar>&, const History&); \
-  template CheckpointHeader read_checkpoint<Scalar>(const std::string&,                     \
-                                                    const StateArrays<Scalar>&, History*,   \
-                                                    SealCheck);                             \
+  template CheckpointHeader read_checkpoint<Scalar>(                                        \
+      const std::string&, const StateArrays<Scalar>&, History*, SealCheck);                 \
   template CheckpointHeader read_parameters<Scalar>(const std::string&,                     \
                                                     const std::vector<NamedArray<Scalar>>&);
 LEXIKOS_INSTANTIATE(float)

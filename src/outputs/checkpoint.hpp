@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "outputs/attributes.hpp"
+#include "hdf5/attributes.hpp"
 #include "outputs/history.hpp"
 
 namespace lexikos {
@@ -23,8 +23,8 @@ inline constexpr std::int64_t checkpoint_format_version = 2;
 /// null, one that goes through a buffer some rows at a time. T may be const: such are written.
 template <class T>
 struct NamedArray {
-  using PassRows = std::function<void(std::int64_t begin, std::int64_t rows,
-                                      std::remove_const_t<T>* buffer)>;
+  using PassRows =
+      std::function<void(std::int64_t begin, std::int64_t rows, std::remove_const_t<T>* buffer)>;
   std::string name;  ///< "transformer.0.attention.qkv"; no '/'
   std::vector<std::int64_t> shape;
   T* data = nullptr;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "outputs/hdf5_file.hpp"
+#include "hdf5/file.hpp"
 
 namespace lexikos {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "outputs/attributes.hpp"
+#include "hdf5/attributes.hpp"
 
 namespace lexikos {
 

@@ -112,7 +112,8 @@ const History::Group& History::group(const std::string& name) const {
   for (const Group& group : groups_) {
     if (group.name == wanted) return group;
   }
-  fail(Status::file, "there is no history group '" + name + "'; it is 'history', 'validation', 'frequency' or 'geometry'");
+  fail(Status::file, "there is no history group '" + name +
+                         "'; it is 'history', 'validation', 'frequency' or 'geometry'");
 }
 
 History::Group& History::group(const std::string& name) {

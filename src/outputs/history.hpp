@@ -1,9 +1,10 @@
 // History: the numbers of a run against its steps, in memory and in history.h5.
 //
 // Four groups of columns: "history" (one row a recorded step), "validation" (one row an
-// evaluation), "frequency" (one row a bin of token frequency in each evaluation) and "geometry" (one
-// row a matrix whose cosines were measured). Base columns are there from the start; packages add theirs to "history" before the first row. The file is
-// written whole and renamed, so a reader never sees half of it. README.md has the layout.
+// evaluation), "frequency" (one row a bin of token frequency in each evaluation) and "geometry"
+// (one row a matrix whose cosines were measured). Base columns are there from the start; packages
+// add theirs to "history" before the first row. The file is written whole and renamed, so a reader
+// never sees half of it. README.md has the layout.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "outputs/attributes.hpp"
-#include "outputs/hdf5_file.hpp"
+#include "hdf5/attributes.hpp"
+#include "hdf5/file.hpp"
 
 namespace lexikos {
 

@@ -16,15 +16,16 @@ ParallelSettings ParallelSettings::read(const Deck& deck) {
   s.gpu_aware_mpi =
       table.choice({.name = "gpu_aware_mpi", .doc = "whether MPI takes device pointers"}, "auto",
                    {"auto", "on", "off"});
-  s.bucket_bytes = table.integer({.name = "bucket_bytes", .doc = "largest gradient message",
-                                  .unit = "bytes"},
-                                 Index{16} << 20, Between(1 << 10, 1 << 30));
-  s.shard_optimizer = table.flag(
-      {.name = "shard_optimizer", .doc = "each rank keeps and updates its share of AdamW's moments"},
-      false);
+  s.bucket_bytes =
+      table.integer({.name = "bucket_bytes", .doc = "largest gradient message", .unit = "bytes"},
+                    Index{16} << 20, Between(1 << 10, 1 << 30));
+  s.shard_optimizer =
+      table.flag({.name = "shard_optimizer",
+                  .doc = "each rank keeps and updates its share of AdamW's moments"},
+                 false);
   s.plan_ranks = static_cast<int>(table.integer(
-      {.name = "plan_ranks", .doc = "ranks that -n plans memory for; 0: those it is started with"}, 0,
-      Between(0, 1 << 20)));
+      {.name = "plan_ranks", .doc = "ranks that -n plans memory for; 0: those it is started with"},
+      0, Between(0, 1 << 20)));
   return s;
 }
 
@@ -49,12 +50,12 @@ GradientReducer<S>::GradientReducer(const Communicator& comm, const ParallelSett
                                     Buffer<S> gradients)
     : comm_(comm),
       path_(message_path(settings)),
-      bucket_(std::clamp<Index>(settings.bucket_bytes / Index(sizeof(S)), 1,
-                                comm.largest_message())),
+      bucket_(
+          std::clamp<Index>(settings.bucket_bytes / Index(sizeof(S)), 1, comm.largest_message())),
       gradients_(std::move(gradients)) {
   if (path_ == MessagePath::staged && comm_.size() > 1) {
-    staging_ = HostBuffer<S>(without_initializing("Lexikos::gradients::staging"),
-                             gradients_.size());
+    staging_ =
+        HostBuffer<S>(without_initializing("Lexikos::gradients::staging"), gradients_.size());
   }
 }
 

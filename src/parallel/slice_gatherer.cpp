@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "optim/parameters.hpp"
 #include "parallel/messages.hpp"
+#include "state/parameters.hpp"
 
 namespace lexikos {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "optim/parameters.hpp"
 #include "parallel/messages.hpp"
+#include "state/parameters.hpp"
 
 namespace lexikos {
 namespace {
@@ -67,7 +67,8 @@ void SliceReader<S>::answer() {
       piece = HostBuffer<S>(without_initializing("Lexikos::slices::answer"), size);
     }
     copy_own(static_cast<int>(numbers[0]), numbers[1], numbers[2], host_pointer(piece));
-    MPI_Send(host_pointer(piece), static_cast<int>(size), mpi_type<S>(), 0, answer_tag, comm_.handle());
+    MPI_Send(host_pointer(piece), static_cast<int>(size), mpi_type<S>(), 0, answer_tag,
+             comm_.handle());
   }
 }
 

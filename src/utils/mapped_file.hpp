@@ -9,8 +9,8 @@
 
 namespace lexikos {
 
-/// A file that loses pages while it is mapped (cut short by another program, a failed disk) ends the
-/// process with one line on stderr and Status::file, at the read that meets it.
+/// A file that loses pages while it is mapped (cut short by another program, a failed disk) ends
+/// the process with one line on stderr and Status::file, at the read that meets it.
 class MappedFile {
  public:
   /// Maps `path`. Throws Error(file): missing, a folder, empty, or refused by the system. `advice`

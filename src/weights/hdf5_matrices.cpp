@@ -1,8 +1,8 @@
 // Matrices in HDF5 files: datasets of real numbers, mapped where the file keeps them as plain rows.
 #include "deck/deck.hpp"
+#include "hdf5/file.hpp"
 #include "outputs/checkpoint.hpp"
 #include "outputs/embedding_file.hpp"
-#include "outputs/hdf5_file.hpp"
 #include "utils/error.hpp"
 #include "weights/formats.hpp"
 
@@ -50,9 +50,7 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
 TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset) {
   TensorEntry entry{.name = dataset, .shape = {}, .type = "HDF5", .open = {}};
   entry.shape = file.info(dataset).shape;
-  entry.open = [path = file.path(), dataset](std::size_t) {
-    return open_dataset(path, dataset);
-  };
+  entry.open = [path = file.path(), dataset](std::size_t) { return open_dataset(path, dataset); };
   return entry;
 }
 

@@ -4,8 +4,8 @@
 
 #include "utils/error.hpp"
 #include "utils/json.hpp"
-#include "utils/text.hpp"
 #include "utils/mapped_file.hpp"
+#include "utils/text.hpp"
 
 namespace lexikos {
 namespace {

@@ -124,8 +124,9 @@ void SafetensorsWriter::write(const float* values, Index count) {
 
 void SafetensorsWriter::finish() {
   if (tensor_ + 1 != tensors_.size() || written_ != tensors_.back().size()) {
-    fail(Status::resource, "values of '" + tensors_[tensor_].name + "' or of what follows are "
-                           "missing; a fault in Lexikos");
+    fail(Status::resource, "values of '" + tensors_[tensor_].name +
+                               "' or of what follows are "
+                               "missing; a fault in Lexikos");
   }
   close_shard();
   if (shards_.size() > 1) write_index();

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "data/requests_file.hpp"
+#include "data/requests/requests_file.hpp"
 
 namespace lexikos::test {
 
-/// Adds documents one by one; the first task is a multiple choice, the second a last word, the third
-/// rolling.
+/// Adds documents one by one; the first task is a multiple choice, the second a last word, the
+/// third rolling.
 class ListedRequests {
  public:
   struct Choice {
@@ -19,11 +19,11 @@ class ListedRequests {
 
   ListedRequests() {
     requests.path = "listed";
-    requests.tasks = {{"choices", TaskShape::multiple_choice, "multiple_choice",
-                       "acc acc_norm acc_bytes", ""},
-                      {"words", TaskShape::last_word, "last_word", "acc perplexity", ""},
-                      {"pages", TaskShape::rolling, "rolling",
-                       "word_perplexity byte_perplexity bits_per_byte", ""}};
+    requests.tasks = {
+        {"choices", TaskShape::multiple_choice, "multiple_choice", "acc acc_norm acc_bytes", ""},
+        {"words", TaskShape::last_word, "last_word", "acc perplexity", ""},
+        {"pages", TaskShape::rolling, "rolling", "word_perplexity byte_perplexity bits_per_byte",
+         ""}};
     requests.first_request = {0};
     requests.continuation_begin = {0};
     requests.context_begin = {0};
@@ -50,7 +50,8 @@ class ListedRequests {
     add_request({continuation});
     close(1, 0, 0, 0);
   }
-  void page(TokenId prefix, const std::vector<TokenId>& ids, std::int64_t words, std::int64_t bytes) {
+  void page(TokenId prefix, const std::vector<TokenId>& ids, std::int64_t words,
+            std::int64_t bytes) {
     add_context({prefix});
     add_request({ids});
     close(2, 0, words, bytes);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/token_source.hpp"
+#include "data/tokens/token_source.hpp"
 
 namespace lexikos::test {
 

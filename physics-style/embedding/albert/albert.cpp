@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "embedding/match.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "kernels/token_rows.hpp"
 
 namespace lexikos::albert {
@@ -40,8 +40,7 @@ class Albert : public Embedding<S> {
     gemm<S>(space, Op::none, Op::none, S(1), rows, parameters_->value2(map_), S(0), e);
   }
 
-  void backward(const ExecSpace& space, View1<const TokenId> tokens,
-                View2<const S> de) override {
+  void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
     const View2<S> rows = arena_->view2<S>(rows_, tokens.extent(0), rank_);
     const View2<S> drows = arena_->view2<S>(drows_, tokens.extent(0), rank_);
     gemm<S>(space, Op::transpose, Op::none, S(1), rows, de, S(1), parameters_->gradient2(map_));
@@ -71,7 +70,8 @@ class Albert : public Embedding<S> {
 
 template <class S>
 EmbeddingFactory<S> read(const DeckTable& table) {
-  const Index given = table.integer({.name = "rank", .doc = "columns of the narrow table, E",
+  const Index given = table.integer({.name = "rank",
+                                     .doc = "columns of the narrow table, E",
                                      .default_note = "0: as many parameters as lev has"},
                                     0, NonNegative{});
   return [given, table](const ModelShape& shape) {

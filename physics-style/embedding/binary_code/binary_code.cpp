@@ -110,13 +110,13 @@ EmbeddingFactory<S> read(const DeckTable& table) {
   s.affine = table.choice({.name = "recoding",
                            .doc = "the id's bits, or an invertible affine map of them over GF(2)"},
                           "canonical", {"canonical", "affine"}) == "affine";
-  s.interleave = table.choice({.name = "lift",
-                               .doc = "the code repeated as a whole, or each bit in place"},
-                              "tile", {"tile", "interleave"}) == "interleave";
+  s.interleave =
+      table.choice({.name = "lift", .doc = "the code repeated as a whole, or each bit in place"},
+                   "tile", {"tile", "interleave"}) == "interleave";
   s.centred = table.choice({.name = "values", .doc = "a bit becomes 0 or 1, or -1 or +1"},
                            "zero_one", {"zero_one", "plus_minus"}) == "plus_minus";
-  s.seed = static_cast<std::uint64_t>(table.integer(
-      {.name = "seed", .doc = "draws the affine recoding"}, 1, AtLeast(0)));
+  s.seed = static_cast<std::uint64_t>(
+      table.integer({.name = "seed", .doc = "draws the affine recoding"}, 1, AtLeast(0)));
   return [s](const ModelShape& shape) {
     if (bits_of(shape.vocabulary) > shape.width) {
       fail(Status::deck, "binary codes of " + std::to_string(bits_of(shape.vocabulary)) +

@@ -43,8 +43,7 @@ class FactoredMlp : public Embedding<S> {
     map_.forward(space, e);
   }
 
-  void backward(const ExecSpace& space, View1<const TokenId> tokens,
-                View2<const S> de) override {
+  void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
     add_rows<S>(space, books_, digit_view(tokens.extent(0)), map_.backward(space, de),
                 parameters_->gradient2(codebooks_));
   }
@@ -77,10 +76,11 @@ class FactoredMlp : public Embedding<S> {
 
 template <class S>
 EmbeddingFactory<S> read(const DeckTable& table) {
-  const Index count = table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3,
-                                    Between(1, 16));
+  const Index count =
+      table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3, Between(1, 16));
   const Index width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, AtLeast(1));
-  const Index given = table.integer({.name = "hidden", .doc = "hidden units of the MLP",
+  const Index given = table.integer({.name = "hidden",
+                                     .doc = "hidden units of the MLP",
                                      .default_note = "0: as many parameters as lev has"},
                                     0, NonNegative{});
   return [count, width, given, table](const ModelShape& shape) {

@@ -37,8 +37,7 @@ class FlatMlp : public Embedding<S> {
     map_.forward(space, e);
   }
 
-  void backward(const ExecSpace& space, View1<const TokenId> tokens,
-                View2<const S> de) override {
+  void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
     token_rows::add<S>(space, map_.backward(space, de), tokens, parameters_->gradient2(table_));
   }
 
@@ -63,9 +62,10 @@ class FlatMlp : public Embedding<S> {
 
 template <class S>
 EmbeddingFactory<S> read(const DeckTable& table) {
-  const Index width = table.integer({.name = "code_width", .doc = "numbers of a token's code, E"}, 4,
-                                    AtLeast(1));
-  const Index given = table.integer({.name = "hidden", .doc = "hidden units of the MLP",
+  const Index width =
+      table.integer({.name = "code_width", .doc = "numbers of a token's code, E"}, 4, AtLeast(1));
+  const Index given = table.integer({.name = "hidden",
+                                     .doc = "hidden units of the MLP",
                                      .default_note = "0: as many parameters as lev has"},
                                     0, NonNegative{});
   return [width, given, table](const ModelShape& shape) {

@@ -1,5 +1,6 @@
 // A narrow code of its own for each token, then an MLP: E(i) = W_2 gelu(W_1 norm(A[i])), A [V E].
-// Source: the name and the matching are in Batley and Saha, arXiv 2601.22040; the structure is ours.
+// Source: the name and the matching are in Batley and Saha, arXiv 2601.22040; the structure is
+// ours.
 #pragma once
 
 #include "embedding/embedding.hpp"

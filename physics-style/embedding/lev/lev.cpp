@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "embedding/lev/lev_kernels.hpp"
-#include "kernels/gemm.hpp"
+#include "kernels/gemm/gemm.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos::lev {
@@ -31,9 +31,8 @@ class Lev : public Embedding<S> {
   void declare(ParameterList& list) override {
     const Index hd = sizes_.heads * sizes_.seed_width, hr = sizes_.heads * sizes_.rank;
     const Init plain{.deviation = 0.02};
-    codebooks_id_ = list.add("embedding.lev.codebooks",
-                             {sizes_.books.rows(), sizes_.seed_width}, plain,
-                             Decay::to_zero);
+    codebooks_id_ = list.add("embedding.lev.codebooks", {sizes_.books.rows(), sizes_.seed_width},
+                             plain, Decay::to_zero);
     mix_id_ = list.add("embedding.lev.mix", {hd, sizes_.seed_width}, plain, Decay::to_zero);
     gain_id_ = list.add("embedding.lev.gain", {hd}, {.mean = 1.0}, Decay::none);
     bias_id_ = list.add("embedding.lev.bias", {hd}, {}, Decay::none);
@@ -58,8 +57,8 @@ class Lev : public Embedding<S> {
     ds_ = plan.scratch<S>("lev gradient of coordinates", u * hd);
     slab_ = plan.scratch<S>("lev spline gradient slabs",
                             chunk_count_ > 1 ? chunk_count_ * hd * sizes_.knots * sizes_.rank : 0);
-    workspace_ = plan.scratch<double>("lev prefix products",
-                                      gradient_workspace(sizes_, chunk_count_));
+    workspace_ =
+        plan.scratch<double>("lev prefix products", gradient_workspace(sizes_, chunk_count_));
     phi_ = plan.scratch<S>("lev factors", tasks * sizes_.seed_width * sizes_.rank);
   }
 
@@ -81,8 +80,7 @@ class Lev : public Embedding<S> {
     gemm<S>(space, Op::none, Op::none, S(1), w.product, parameters_->value2(out_id_), S(0), e);
   }
 
-  void backward(const ExecSpace& space, View1<const TokenId> tokens,
-                View2<const S> de) override {
+  void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
     const Region region("Lexikos::lev::backward");
     const Windows w = windows(tokens.extent(0));
     gemm<S>(space, Op::transpose, Op::none, S(1), w.product, de, S(1),
@@ -165,11 +163,11 @@ Index parameter_count(const Settings& s, Index base, Index width) {
 
 Settings read_settings(const DeckTable& table) {
   Settings s;
-  s.codebooks = table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3,
-                              Between(1, 16));
-  s.base = table.integer({.name = "base", .doc = "rows of a codebook, b",
-                          .default_note = "0: smallest with b^k >= V"},
-                         0, Between(0, 1 << 16));
+  s.codebooks =
+      table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3, Between(1, 16));
+  s.base = table.integer(
+      {.name = "base", .doc = "rows of a codebook, b", .default_note = "0: smallest with b^k >= V"},
+      0, Between(0, 1 << 16));
   s.seed_width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, AtLeast(1));
   s.heads = table.integer({.name = "heads", .doc = "h"}, 8, AtLeast(1));
   s.knots = table.integer({.name = "knots", .doc = "knots of a spline, kappa"}, 16, AtLeast(2));

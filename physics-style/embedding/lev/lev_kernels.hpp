@@ -98,11 +98,11 @@ KOKKOS_INLINE_FUNCTION void multiply(const Lane& lane, const Factors<S, n>& from
 }
 
 /// M[u l q] = product over d of phi. Reads s [U h d], spline [h d kappa r]; overwrites
-/// product [U h r] and running [chunks h, 2 r] (workspace). The product runs in double, its power of
-/// two apart, so that only the whole can be too small or too large for a number.
+/// product [U h r] and running [chunks h, 2 r] (workspace). The product runs in double, its power
+/// of two apart, so that only the whole can be too small or too large for a number.
 template <class S>
-void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
-              const S* spline, View2<S> product, double* running) {
+void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s, const S* spline,
+              View2<S> product, double* running) {
   const Index d = z.seed_width, r = z.rank;
   for_rows(
       "Lexikos::lev::products", space, chunks.count * z.heads,
@@ -125,9 +125,8 @@ void products(const ExecSpace& space, Sizes z, Chunks chunks, View2<const S> s,
           }
           for (; c < d; ++c) multiply(lane, Factors<S, 1>(z, s_row, c), table, r, value, exponent);
           S* const to = product.data() + (u * z.heads + l) * r;
-          lane.for_each(r, [=](const Index q) {
-            to[q] = static_cast<S>(scale<S>(value[q], exponent[q]));
-          });
+          lane.for_each(
+              r, [=](const Index q) { to[q] = static_cast<S>(scale<S>(value[q], exponent[q])); });
         }
       });
 }
@@ -209,9 +208,8 @@ struct ProductGradient {
       const S* const t1 = table + from.at[b][1];
       const S* const t2 = table + from.at[b][2];
       const S v0 = from.slope[b][0], v1 = from.slope[b][1], v2 = from.slope[b][2];
-      const S slope = lane.template sum<S>(r, [=](const Index q) {
-        return gradient[q] * (v0 * t0[q] + v1 * t1[q] + v2 * t2[q]);
-      });
+      const S slope = lane.template sum<S>(
+          r, [=](const Index q) { return gradient[q] * (v0 * t0[q] + v1 * t1[q] + v2 * t2[q]); });
       for (int i = 0; i < 3; ++i) {
         S* const to = dtable + from.at[b][i];
         const S weight = from.weight[b][i];
@@ -327,8 +325,7 @@ void norm_gradient(const ExecSpace& space, Sizes z, View2<const S> normal, View2
         const S* const x = normal.data() + i * d;
         S* const g = dln.data() + i * d;
         const S* const w = gain.data() + (i % z.heads) * d;
-        const S mean =
-            lane.template sum<S>(d, [=](const Index c) { return g[c] * w[c]; }) / S(d);
+        const S mean = lane.template sum<S>(d, [=](const Index c) { return g[c] * w[c]; }) / S(d);
         const S along =
             lane.template sum<S>(d, [=](const Index c) { return g[c] * w[c] * x[c]; }) / S(d);
         const S r = rstd.data()[i];

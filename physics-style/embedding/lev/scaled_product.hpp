@@ -22,8 +22,7 @@ KOKKOS_FORCEINLINE_FUNCTION double normalise(double& mantissa) {
   const auto bits = std::bit_cast<std::uint64_t>(mantissa);
   const std::uint64_t exponent = (bits & field) >> 52;
   const bool keep = exponent == 0 || exponent == 0x7ff;
-  const double scaled =
-      std::bit_cast<double>((bits & ~field) | (std::uint64_t{1023} << 52));
+  const double scaled = std::bit_cast<double>((bits & ~field) | (std::uint64_t{1023} << 52));
   mantissa = keep ? mantissa : scaled;
   return keep ? 0.0 : static_cast<double>(static_cast<std::int64_t>(exponent) - 1023);
 }

@@ -1,0 +1,222 @@
+#include "model.hpp"
+
+#include <algorithm>
+
+#include "kernels/token_rows.hpp"
+#include "registry.hpp"
+
+namespace lexikos {
+namespace {
+
+ModelShape shape_of(const transformer::Settings& t, const ModelSizes& sizes) {
+  ModelShape shape;
+  shape.vocabulary = sizes.vocabulary;
+  shape.width = t.width;
+  shape.context = t.context;
+  shape.micro_batch = sizes.micro_batch;
+  shape.distinct_max = std::min(sizes.vocabulary, sizes.rank_sequences * t.context);
+  shape.init_deviation = t.init_deviation;
+  return shape;
+}
+
+/// The arena's stretch that was appended since `before` parameters were there.
+ArenaRange added_range(const ParameterList& list, std::size_t before) {
+  if (list.infos().size() == before) return {};
+  const ParameterInfo& last = list.infos().back();
+  return {list.infos()[before].offset, last.offset + last.size};
+}
+
+}  // namespace
+
+template <class S>
+ModelSettings<S> ModelSettings<S>::read(const Deck& deck) {
+  ModelSettings settings;
+  settings.interface = embedding_interface(deck);
+  settings.embedding = read_embedding<S>(deck);
+  settings.transformer = transformer::read(deck.table("transformer"));
+  settings.execution = transformer::read_execution(deck);
+  settings.head = head::read(deck.table("head"));
+  return settings;
+}
+
+template <class S>
+Model<S>::Model(const ModelSettings<S>& settings, const ModelSizes& sizes)
+    : settings_(settings.transformer),
+      shape_(shape_of(settings.transformer, sizes)),
+      rank_positions_(sizes.rank_sequences * settings.transformer.context),
+      head_(head::make<S>(settings.head, shape_, settings.execution.compute)),
+      embedding_(settings.embedding(shape_)),
+      transformer_(transformer::make<S>(settings.transformer, shape_, settings.execution)) {
+  head_->declare(list_);  // first: an interface may share its matrix
+  const std::size_t before = list_.infos().size();
+  embedding_->declare(list_);
+  embedding_range_ = added_range(list_, before);
+  transformer_->declare(list_);
+
+  e_ = plan_.template keep<S>("input vectors of distinct tokens",
+                              shape_.distinct_max * shape_.width);
+  de_ = plan_.template keep<S>("their gradients", shape_.distinct_max * shape_.width);
+  nll_ = plan_.template keep<double>("loss of each target", rank_positions_);
+  ids_ = plan_.template keep<TokenId>("ids to materialise", shape_.distinct_max);
+  embedding_->plan(plan_);
+  transformer_->plan(plan_);
+  head_->plan(plan_);
+}
+
+template <class S>
+void Model<S>::allocate(std::uint64_t seed, int rank, int ranks) {
+  parameters_ = Parameters<S>(list_, slice_of(list_.arena_size(), rank, ranks));
+  parameters_.initialise(seed);
+  bind();
+}
+
+template <class S>
+void Model<S>::allocate_for_evaluation() {
+  parameters_ = Parameters<S>(list_, false);
+  bind();
+}
+
+template <class S>
+void Model<S>::bind() {
+  arena_ = Arena(plan_);
+  embedding_->bind(parameters_, arena_);
+  transformer_->bind(parameters_, arena_);
+  head_->bind(parameters_, arena_);
+}
+
+template <class S>
+void Model<S>::refresh(const ExecSpace& space) const {
+  transformer_->refresh(space);
+  head_->refresh(space);
+}
+
+template <class S>
+void Model<S>::embed(const ExecSpace& space, const StepBatch& batch) {
+  if (batch.distinct_count == 0) return;
+  embedding_->forward(space, batch.distinct,
+                      arena_.template view2<S>(e_, batch.distinct_count, shape_.width));
+}
+
+template <class S>
+template <class Work>
+void Model<S>::timed(const ExecSpace& space, const Work& work) const {
+  const Region region("Lexikos::model::interface");
+  if (interface_seconds_ == nullptr) return work();
+  space.fence();
+  const Kokkos::Timer timer;
+  work();
+  space.fence();
+  *interface_seconds_ += timer.seconds();
+}
+
+template <class S>
+void Model<S>::reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const {
+  if (reducer != nullptr) reducer->start(space, range.begin, range.end);
+}
+
+template <class S>
+void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
+                                GradientReducer<S>* reducer, const DeviceSum& nll_sum) {
+  const View2<S> e = arena_.template view2<S>(e_, batch.distinct_count, shape_.width);
+  const View2<S> de = arena_.template view2<S>(de_, batch.distinct_count, shape_.width);
+  const double scale = 1.0 / static_cast<double>(batch.targets_global);
+  const bool head_is_shared = embedding_->counts().shared > 0;
+  refresh(space);
+  Kokkos::deep_copy(space, de, S(0));
+  timed(space, [&] { embed(space, batch); });
+
+  // A rank without sequences takes part in every reduction, in the same order.
+  const std::size_t passes = std::max<std::size_t>(batch.micro.size(), 1);
+  Index done = 0;
+  for (std::size_t m = 0; m < passes; ++m) {
+    GradientReducer<S>* const last = m + 1 == passes ? reducer : nullptr;
+    const MicroBatch empty;
+    const MicroBatch& micro = batch.micro.empty() ? empty : batch.micro[m];
+    const Index b = micro.sequences, n = b * shape_.context;
+    if (n > 0) {
+      token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
+      transformer_->forward(space, micro.spans, b);
+      head_->loss_and_gradient(space, transformer_->output(b), micro.targets, scale,
+                               View1<double>(arena_.template at<double>(nll_) + done, n),
+                               transformer_->output_gradient(b));
+    }
+    if (!head_is_shared) reduce(space, last, head_->range(list_));
+    if (n > 0) transformer_->backward_norm(space, b);
+    reduce(space, last, transformer_->norm_range(list_));
+    for (Index l = settings_.layers - 1; l >= 0; --l) {
+      if (n > 0) transformer_->backward_block(space, micro.spans, l, b);
+      reduce(space, last, transformer_->block_range(list_, l));
+    }
+    if (n > 0) {
+      token_rows::gather<S>(space, transformer_->gradient(b), micro.touched, micro.bucket_begin,
+                            micro.bucket_position, de);
+    }
+    done += n;
+  }
+
+  if (batch.distinct_count > 0) {
+    timed(space, [&] { embedding_->backward(space, batch.distinct, de); });
+  }
+  reduce(space, reducer, embedding_range_);
+  if (head_is_shared) reduce(space, reducer, head_->range(list_));
+  const View1<double> nll = this->nll(done);
+  sum_into(
+      "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
+      nll_sum);
+}
+
+template <class S>
+void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum) {
+  const View2<S> e = arena_.template view2<S>(e_, batch.distinct_count, shape_.width);
+  refresh(space);
+  embed(space, batch);
+  Index done = 0;
+  for (const MicroBatch& micro : batch.micro) {
+    const Index b = micro.sequences, n = b * shape_.context;
+    token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
+    transformer_->forward(space, micro.spans, b);
+    head_->loss(space, transformer_->output(b), micro.targets,
+                View1<double>(arena_.template at<double>(nll_) + done, n));
+    done += n;
+  }
+  const View1<double> nll = this->nll(done);
+  sum_into(
+      "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
+      nll_sum);
+}
+
+template <class S>
+void Model<S>::score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
+                     const ScoredTargets& scored) {
+  const Index b = micro.sequences, count = scored.target.extent(0);
+  refresh(space);
+  embed(space, batch);
+  token_rows::spread<S>(space, arena_.template view2<S>(e_, batch.distinct_count, shape_.width),
+                        micro.slot, transformer_->input(b));
+  transformer_->forward(space, micro.spans, b);
+  // No backward follows: the room of the output's gradient takes the rows that are scored.
+  const View2<S> chosen(transformer_->output_gradient(b).data(), count, shape_.width);
+  token_rows::spread<S>(space, transformer_->output(b), scored.position, chosen);
+  head_->score(space, chosen, scored.target, scored.nll, scored.largest);
+}
+
+template <class S>
+void Model<S>::logits(const ExecSpace& space, Index sequences, View2<S> out) const {
+  head_->logits(space, transformer_->output(sequences), out);
+}
+
+template <class S>
+void Model<S>::materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out) {
+  const View1<TokenId> ids = arena_.template view1<TokenId>(ids_, rows);
+  for_each(
+      "Lexikos::model::ids", space, rows,
+      KOKKOS_LAMBDA(const Index i) { ids.data()[i] = static_cast<TokenId>(begin + i); });
+  embedding_->forward(space, ids, out);
+}
+
+template struct ModelSettings<float>;
+template struct ModelSettings<double>;
+template class Model<float>;
+template class Model<double>;
+
+}  // namespace lexikos

@@ -1,0 +1,149 @@
+#include "data/batches/step_batch.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "utils/error.hpp"
+
+namespace lexikos {
+
+namespace {
+
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+void check_counts(Index sequences_global, int rank, int rank_count, Index micro_sequences) {
+  if (sequences_global < 1) {
+    fail(Status::deck, "a step must hold at least one sequence; the global batch gives " +
+                           std::to_string(sequences_global));
+  }
+  if (micro_sequences < 1) {
+    fail(Status::deck, "a micro-batch must hold at least one sequence; it has " +
+                           std::to_string(micro_sequences));
+  }
+  if (rank < 0 || rank >= rank_count) {
+    fail(Status::deck,
+         "there is no rank " + std::to_string(rank) + " among " + std::to_string(rank_count));
+  }
+}
+
+Index sequences_of(const Samples& samples, Index sequences_global, int rank, int rank_count,
+                   Index micro_sequences) {
+  check_counts(sequences_global, rank, rank_count, micro_sequences);
+  return samples.endless() ? sequences_global : std::min(sequences_global, samples.count());
+}
+
+}  // namespace
+
+BatchLoader::BatchLoader(const std::vector<WeightedSource>& sources, Index T,
+                         Index sequences_global, int rank, int rank_count,
+                         Index micro_batch_sequences, std::uint64_t seed,
+                         const BatchOptions& options)
+    : BatchLoader(Samples(sources, T, seed), T, sequences_global, rank, rank_count,
+                  micro_batch_sequences, options) {}
+
+BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
+                         int rank_count, Index micro_batch_sequences, std::uint64_t seed,
+                         const BatchOptions& options)
+    : BatchLoader(std::vector<WeightedSource>{{&source, 1.0}}, T, sequences_global, rank,
+                  rank_count, micro_batch_sequences, seed, options) {}
+
+BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
+                         int rank_count, Index micro_batch_sequences, WindowSelection windows,
+                         const BatchOptions& options)
+    : BatchLoader(Samples(source, T, windows), T, sequences_global, rank, rank_count,
+                  micro_batch_sequences, options) {}
+
+BatchLoader::BatchLoader(Samples samples, Index T, Index sequences_global, int rank, int rank_count,
+                         Index micro_batch_sequences, const BatchOptions& options)
+    : sequences_global_(
+          sequences_of(samples, sequences_global, rank, rank_count, micro_batch_sequences)),
+      rank_(rank),
+      rank_count_(rank_count),
+      layout_(samples.vocabulary_size(), T, share_of(sequences_global_, rank, rank_count).size(),
+              micro_batch_sequences, options.document_mask),
+      host_(std::make_unique<HostBatch>(std::move(samples), layout_)),
+      device_(without_initializing("Lexikos::data::batch"),
+              static_cast<std::size_t>(layout_.words)) {
+  batch_.T = T;
+  batch_.micro.reserve(layout_.micro.size());
+  if (options.read_ahead && host_->samples().reads_on_any_thread()) {
+    ahead_ =
+        std::make_unique<ReadAhead>([host = host_.get()](Share share) { host->assemble(share); });
+  }
+}
+
+Index BatchLoader::steps() const {
+  return host_->samples().endless() ? -1 : ceil_div(sample_count(), sequences_global_);
+}
+
+Share BatchLoader::global_samples(Index step) const {
+  const Index begin = step * sequences_global_;
+  const Index end = begin + sequences_global_;
+  if (host_->samples().endless()) return {begin, end};
+  return {std::min(begin, sample_count()), std::min(end, sample_count())};
+}
+
+Share BatchLoader::samples(Index step) const {
+  const Share all = global_samples(step);
+  const Share mine = share_of(all.size(), rank_, rank_count_);
+  return {all.begin + mine.begin, all.begin + mine.end};
+}
+
+Index BatchLoader::bytes() const {
+  return static_cast<Index>(device_.extent(0) * sizeof(std::uint32_t));
+}
+
+Index BatchLoader::host_bytes() const { return host_->bytes(); }
+
+const StepBatch& BatchLoader::load(Index step) {
+  const Share all = global_samples(step);
+  if (step < 0 || all.size() == 0) {
+    fail(Status::file, "there is no step " + std::to_string(step) + " in '" +
+                           host_->samples().name() + "', which is read in " +
+                           std::to_string(steps()) + " steps");
+  }
+  const Share mine = samples(step);
+  const bool ready = ahead_ && ahead_->finish(mine);
+  if (!ready) host_->assemble(mine);
+  batch_.sequences = host_->sequences();
+  batch_.targets_global = all.size() * batch_.T;
+  point_to_device();
+  // The one transfer of a step; it waits for whatever still reads the device buffer.
+  if (batch_.sequences > 0) Kokkos::deep_copy(device_, host_->words());
+  // The host buffer is free from here on.
+  if (ahead_ && (host_->samples().endless() || step + 1 < steps()))
+    ahead_->start(samples(step + 1));
+  return batch_;
+}
+
+// The views of the batch: windows on the device buffer.
+void BatchLoader::point_to_device() {
+  std::uint32_t* device = device_.data();
+  const auto whole_numbers = [&](Index place, Index count) {
+    return View1<const std::int32_t>(reinterpret_cast<const std::int32_t*>(device + place), count);
+  };
+  batch_.distinct_count = host_->distinct_count();
+  batch_.distinct = View1<const TokenId>(device, batch_.distinct_count);
+  batch_.micro.resize(host_->touched_counts().size());
+  for (std::size_t m = 0; m < batch_.micro.size(); ++m) {
+    const BatchLayout::Places& places = layout_.micro[m];
+    MicroBatch& micro = batch_.micro[m];
+    micro.sequences = host_->micro_sequences(static_cast<Index>(m));
+    micro.T = batch_.T;
+    const Index n_count = micro.sequences * micro.T;
+    micro.ids = View1<const TokenId>(device + places.ids, n_count);
+    micro.targets = View1<const TokenId>(device + places.targets, n_count);
+    micro.slot = whole_numbers(places.slot, n_count);
+    micro.touched_count = host_->touched_counts()[m];
+    micro.touched = whole_numbers(places.touched, micro.touched_count);
+    micro.bucket_begin = whole_numbers(places.bucket_begin, micro.touched_count + 1);
+    micro.bucket_position = whole_numbers(places.bucket_position, n_count);
+    if (layout_.document_mask) {
+      const auto nothing = whole_numbers(places.nothing, n_count);
+      micro.spans = {whole_numbers(places.place, n_count), nothing, nothing,
+                     whole_numbers(places.own_begin, n_count)};
+    }
+  }
+}
+
+}  // namespace lexikos

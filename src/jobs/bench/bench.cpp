@@ -1,0 +1,116 @@
+#include "jobs/bench/bench.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "console/configuration.hpp"
+#include "jobs/bench/region_table.hpp"
+#include "utils/median.hpp"
+#include "utils/text.hpp"
+
+namespace lexikos {
+namespace {
+
+std::string percent(double share, int digits = 1) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.*f %%", digits, 100.0 * share);
+  return text;
+}
+
+void print_regions(const RegionTable& regions, const std::vector<double>& seconds, double gemm_rate,
+                   Console& console) {
+  if (!regions.available()) {
+    console.line("regions      left to the profiling tool that is loaded");
+    return;
+  }
+  const double steps = static_cast<double>(seconds.size());
+  const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / steps;
+  const double copy_rate = measure_copy_rate();
+  const double bound = regions.bound_seconds(steps, gemm_rate, copy_rate);
+  console.line("memory       " + format_si(copy_rate, "B/s") + " read and written by a copy");
+  console.line("bound        " + format_duration(bound) +
+               " if every region ran at its bound: " + percent(bound / mean) + " of the mean step");
+  for (const std::string& line : regions.lines(steps, mean, gemm_rate, copy_rate)) {
+    console.line(line);
+  }
+}
+
+struct Timings {
+  std::vector<double> seconds, interface_share, data_share, gemm_rate;
+};
+
+/// Steps and passes of bare products in turn, so that both see the same hour of the machine.
+template <class A>
+Timings time_steps(Trainer<float>& trainer, Index steps, const std::vector<StepProduct>& products,
+                   RegionTable& regions, Console& console) {
+  GemmProbe<A> probe(products);
+  Timings t;
+  double in_interface = 0;
+  trainer.time_interface(&in_interface);
+  const Clock clock;
+  for (Index number = 1; number <= steps; ++number) {
+    in_interface = 0;
+    // The first step is slower: it compiles products and touches memory for the first time.
+    const bool counts = number > 1 || steps == 1;
+    if (counts) regions.start();
+    const StepRecord r = trainer.step(number);
+    regions.stop();
+    const double rate = probe.pass();
+    if (counts) {
+      t.seconds.push_back(r.seconds);
+      t.interface_share.push_back(in_interface / r.seconds);
+      t.data_share.push_back(r.data_seconds / r.seconds);
+      t.gemm_rate.push_back(rate);
+    }
+    console.progress(number, steps, clock.seconds());
+  }
+  return t;
+}
+
+template <class A>
+std::string rates(const char* name, const std::vector<StepProduct>& products) {
+  const GemmRate rate = measure_gemm_rate<A>(products);
+  return std::string(name) + " " + format_si(rate.step, "FLOP/s") + " on the step's shapes, " +
+         format_si(rate.square, "FLOP/s") + " square";
+}
+
+}  // namespace
+
+void bench(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
+           Console& console) {
+  MemberSettings<float> timed = settings;
+  timed.run.gemm_rate = false;  // measured here, between the steps
+  const bool bf16 = settings.model.execution.compute == Compute::bf16;
+  Trainer<float> trainer(timed, std::move(data), comm, console);
+  const Index positions = std::max<Index>(1, trainer.model().shape().positions());
+  const auto products = step_products(timed.model.transformer, trainer.model().shape().vocabulary,
+                                      timed.model.head.chunk, positions);
+  console.line("GEMM, best   " + rates<float>("fp32", products) + " (" +
+               gemm_library_name<float>() + ")");
+  console.line("             " + rates<Bf16>("bf16", products));
+  RegionTable regions;
+  const Timings t = bf16 ? time_steps<Bf16>(trainer, timed.run.steps, products, regions, console)
+                         : time_steps<float>(trainer, timed.run.steps, products, regions, console);
+  const double step = median(t.seconds), rate = comm.sum(median(t.gemm_rate));
+  const double tokens = static_cast<double>(timed.run.batch_tokens);
+  const double work = trainer.flops_per_token() * tokens;
+  console.line("step         " + format_duration(step) + " median of " +
+               std::to_string(t.seconds.size()) + ", " +
+               format_count(static_cast<std::int64_t>(tokens / step)) + " tokens/s, " +
+               device_text() + (bf16 ? ", bf16" : ", fp32"));
+  console.line("interface    " + percent(median(t.interface_share)) + " of a step: " +
+               timed.model.interface + ", forward and backward, look-up and scatter aside");
+  console.line("data         " + percent(median(t.data_share), 3) +
+               " of a step: waiting for its batch" +
+               (timed.run.data.read_ahead ? "" : ", which is not read ahead"));
+  console.line("work         " + format_si(work, "FLOP") + " a step, " +
+               format_si(work / step, "FLOP/s"));
+  console.line("share        " + percent(work / step / rate) +
+               " of the GEMM rate sustained on the step's shapes,");
+  console.line("             " + format_si(rate, "FLOP/s") +
+               ", the median of one pass of them after each step");
+  print_regions(regions, t.seconds, median(t.gemm_rate), console);
+}
+
+}  // namespace lexikos

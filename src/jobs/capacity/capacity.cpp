@@ -1,0 +1,212 @@
+#include "jobs/capacity/capacity.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "console/configuration.hpp"
+#include "console/console.hpp"
+#include "data/tokens/token_file.hpp"
+#include "hdf5/file.hpp"
+#include "jobs/capacity/capacity_file.hpp"
+#include "jobs/capacity/capacity_report.hpp"
+#include "train/gemm_rate.hpp"
+#include "train/member_files.hpp"
+#include "train/run_settings.hpp"
+#include "utils/median.hpp"
+#include "utils/text.hpp"
+#include "weights/weight_file.hpp"
+
+namespace lexikos {
+namespace {
+
+/// What a tokens file tells of rows.
+struct Tokens {
+  std::vector<std::uint64_t> counts;
+  std::vector<std::string> pieces;
+};
+
+Tokens read_tokens(const std::string& path) {
+  if (path.empty()) return {};
+  Tokens tokens;
+  tokens.counts = TokenFile(path, "train").train_counts();
+  const Hdf5Reader file(path);
+  if (file.has("/pieces")) tokens.pieces = file.read_strings("/pieces");
+  return tokens;
+}
+
+/// The matrices of one file that are to be analysed.
+struct Found {
+  std::optional<WeightMatrix> input, output;
+  std::string remark;  // on an output matrix that is not there
+};
+
+Found find_matrices(const CapacitySettings& s, const std::string& name) {
+  const WeightFile file(name);
+  Found found;
+  if (s.matrix != "output") {
+    found.input = s.input_tensor.empty() ? file.matrix(Side::input) : file.matrix(s.input_tensor);
+  }
+  if (s.matrix != "input") {
+    found.output =
+        s.output_tensor.empty() ? file.matrix(Side::output) : file.matrix(s.output_tensor);
+  }
+  if (s.matrix == "output" && !found.output) {
+    fail(Status::file, "cannot read '" + file.path() +
+                           "': none of its tensors has an output matrix's usual name; a tied model "
+                           "has none, others are named in capacity.output_tensor");
+  }
+  if (s.matrix == "both" && !found.output) found.remark = "the file has none";
+  if (found.output && found.input && same_values(*found.input, *found.output)) {
+    found.remark = "the input's, bit for bit (tied)";
+    found.output.reset();
+  }
+  return found;
+}
+
+/// FLOP/s of the products that the pass over the pairs makes, next to what else the machine does:
+/// the median over the pass, or what it is now where the matrix is too small for a whole tile.
+double gemm_rate(const capacity::GemmSamples& samples, const WeightMatrix& matrix,
+                 const capacity::PairSettings& pairs) {
+  if (!samples.rates.empty()) return median(samples.rates);
+  const capacity::TileShape tile = capacity::tile_shape(matrix.width, sizeof(float), pairs);
+  const StepProduct product{Op::none, Op::transpose, tile.rows, tile.columns, matrix.width, 1};
+  return measure_gemm_rate<float>({product}).sustained();
+}
+
+class Job {
+ public:
+  Job(const CapacitySettings& settings, const Communicator& world)
+      : s_(settings), world_(world), console_(world.is_root()) {}
+
+  void run() {
+    analysis_ = s_.analysis;
+    world_.on_all([&] { tokens_ = read_tokens(s_.tokens_file); });
+    analysis_.train_counts = tokens_.counts;
+    world_.on_root([&] { make_directory(s_.directory); });
+    for (const std::string& name : s_.files) one_file(name);
+    const std::string path = (std::filesystem::path(s_.directory) / "capacity.h5").string();
+    const Attributes root = Attributes()
+                                .set("code_version", code_version())
+                                .set("deck", s_.resolved_deck)
+                                .set("ranks", world_.size())
+                                .set("threads", host_threads())
+                                .set("device", device_text())
+                                .set("blas", gemm_library_name<float>());
+    world_.on_root([&] { write_capacity(path, root, records_, s_.law, tokens_.pieces); });
+    console_.line(capacity_definitions());
+    console_.line("All numbers are in " + path);
+  }
+
+ private:
+  void one_file(const std::string& name) {
+    Found found;
+    world_.on_all([&] { found = find_matrices(s_, name); });
+    if (found.input) one_matrix(name, "input", *found.input);
+    if (!found.remark.empty()) console_.line("  output matrix: " + found.remark);
+    if (!found.output) return;
+    one_matrix(name, "output", *found.output);
+    if (found.input) both(*found.input, *found.output);
+  }
+
+  void one_matrix(const std::string& name, const std::string& side, const WeightMatrix& matrix) {
+    console_.line(side + " matrix of " + matrix.name);
+    capacity::GemmSamples samples;
+    capacity::AnalysisSettings sampled = analysis_;
+    if (s_.gemm_rate) sampled.pairs.samples = &samples;
+    records_.push_back({name, side, capacity::analyse(matrix, sampled, world_), {}});
+    capacity::MatrixReport& report = records_.back().report;
+    report.pair_seconds -= samples.seconds;
+    report.all_seconds -= samples.seconds;
+    const double rate =
+        s_.gemm_rate ? world_.sum(gemm_rate(samples, matrix, analysis_.pairs)) : 0.0;
+    if (!world_.is_root()) return;
+    std::string text = matrix_text(report, s_.law, tokens_.pieces) + speed_text(report, rate);
+    text.pop_back();
+    console_.line(text);
+  }
+
+  void both(const WeightMatrix& input, const WeightMatrix& output) {
+    if (input.width != output.width) {
+      console_.line("  no cosine of input and output: their widths differ");
+      return;
+    }
+    Index count = std::min(input.rows, output.rows);
+    if (analysis_.vocabulary_size > 0) count = std::min(count, analysis_.vocabulary_size);
+    const capacity::TokenCosines cosines =
+        capacity::token_cosines(input, output, count, analysis_.pairs.bins, world_);
+    std::string text = token_cosine_text(cosines);
+    text.pop_back();
+    console_.line(text);
+    records_.back().token_cosines = cosines;
+  }
+
+  const CapacitySettings& s_;
+  const Communicator& world_;
+  Console console_;
+  capacity::AnalysisSettings analysis_;
+  Tokens tokens_;
+  std::vector<CapacityRecord> records_;
+};
+
+/// What would be done, without reading a matrix; files may still be missing.
+void dry_run(const CapacitySettings& s, Console& console) {
+  console.line("# resolved deck");
+  console.line(s.resolved_deck);
+  const auto say = [&](const char* side, const std::optional<WeightMatrix>& m) {
+    if (!m) return;
+    const double work =
+        static_cast<double>(m->rows) * static_cast<double>(m->rows) * static_cast<double>(m->width);
+    console.line(std::string(side) + " matrix of " + m->name + ": V " + format_count(m->rows) +
+                 ", D " + format_count(m->width) + ", " + element_name(m->element) + ", " +
+                 format_si(work, "FLOP"));
+  };
+  for (const std::string& name : s.files) {
+    try {
+      const Found found = find_matrices(s, name);
+      say("input", found.input);
+      say("output", found.output);
+    } catch (const Error& error) {
+      console.line(std::string("not ready: ") + error.what());
+    }
+  }
+}
+
+}  // namespace
+
+CapacitySettings CapacitySettings::read(const Deck& deck, const std::string& directory) {
+  CapacitySettings s;
+  read_job(deck);
+  const std::string of_deck = read_output_directory(deck);
+  s.directory = directory.empty() ? of_deck : directory;
+  const DeckTable table = deck.table("capacity");
+  s.files = table.texts(
+      {.name = "files", .doc = "weight files, folders with model.safetensors, or file.h5:/dataset"},
+      required);
+  s.matrix = table.choice({.name = "matrix", .doc = "which matrices of each file"}, "both",
+                          {"input", "output", "both"});
+  s.input_tensor = table.text(
+      {.name = "input_tensor", .doc = "name of the input matrix; empty: by the model families"},
+      "");
+  s.output_tensor =
+      table.text({.name = "output_tensor", .doc = "the same of the output matrix"}, "");
+  s.tokens_file = table.text(
+      {.name = "tokens", .doc = "tokens.h5 that tells which rows were trained on; empty: unknown"},
+      "");
+  s.gemm_rate = table.flag(
+      {.name = "gemm_rate", .doc = "measure the GEMM rate, to report the share that is reached"},
+      true);
+  s.analysis = capacity::AnalysisSettings::read(table);
+  s.law = capacity::Law::read(deck.table("capacity.law"));
+  if (s.files.empty() && table.has("files")) table.reject("files", "names no file");
+  s.resolved_deck = deck.resolved();
+  deck.check_all_read();
+  return s;
+}
+
+void run_capacity(const CapacitySettings& settings, bool dry, const Communicator& world) {
+  Console console(world.is_root());
+  if (dry) return dry_run(settings, console);
+  Job(settings, world).run();
+}
+
+}  // namespace lexikos

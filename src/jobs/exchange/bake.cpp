@@ -1,0 +1,96 @@
+#include "jobs/exchange/bake.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "console/configuration.hpp"
+#include "train/checkpoint_use.hpp"
+#include "train/member_files.hpp"
+#include "utils/text.hpp"
+
+namespace lexikos {
+namespace {
+
+/// The member's deck with a table for its interface, to be trained or evaluated on its own.
+MemberSettings<float> baked_settings(const MemberSettings<float>& settings) {
+  const std::string folder = settings.directory + "/baked";
+  const Deck deck = Deck::from_string(settings.resolved_deck, "the baked deck")
+                        .without("embedding." + settings.model.interface)
+                        .with("embedding.interface", toml_value(std::string("untied")))
+                        .with("output.directory", toml_value(folder))
+                        .with("job", toml_value(std::string("train")));
+  return MemberSettings<float>::read(deck, "", folder);
+}
+
+/// Overwrites every parameter of `to` that `from` has as well.
+void copy_common(const Parameters<float>& from, const Parameters<float>& to) {
+  for (const ParameterInfo& target : to.list().infos()) {
+    for (const ParameterInfo& source : from.list().infos()) {
+      if (source.name != target.name) continue;
+      Kokkos::deep_copy(View1<float>(to.values().data() + target.offset, target.size),
+                        View1<float>(from.values().data() + source.offset, source.size));
+    }
+  }
+}
+
+/// Overwrites the table of `to` with the vectors of `from`'s interface.
+void copy_input_matrix(Model<float>& from, const Model<float>& to) {
+  const ExecSpace space;
+  const Index vocabulary = from.shape().vocabulary, block = from.distinct_max();
+  const View2<float> table = to.parameters().value2(to.list().find("embedding.untied.table"));
+  for (Index begin = 0; begin < vocabulary; begin += block) {
+    const Index rows = std::min(block, vocabulary - begin);
+    from.materialise(space, begin, rows, View2<float>(&table(begin, 0), rows, from.shape().width));
+  }
+  space.fence();
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
+}
+
+void refuse_overwriting(const std::string& path) {
+  if (std::filesystem::exists(path)) {
+    fail(Status::file,
+         "'" + path + "' is there already; remove it, or choose another folder with -d");
+  }
+}
+
+}  // namespace
+
+void bake(const MemberSettings<float>& settings, const std::string& asked, const Communicator& comm,
+          Console& console) {
+  const RunData data = open_data(settings.run, comm);
+  const MemberSettings<float> baked = baked_settings(settings);
+  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
+  // One rank has all the state and writes it; the others only hear how it went.
+  comm.on_root([&] {
+    Model<float> from(settings.model, settings.sizes(data.vocabulary, 1));
+    from.allocate_for_evaluation();
+    CheckpointHeader header = load_values(path, from.parameters());
+    check_checkpoint(header, path, settings.resolved_deck, data);
+    const std::string target = checkpoint_path(baked.directory, header.step);
+    refuse_overwriting(target);
+
+    Model<float> to(baked.model, baked.sizes(data.vocabulary, 1));
+    to.allocate(settings.run.seed);
+    copy_common(from.parameters(), to.parameters());
+    copy_input_matrix(from, to);
+    header.deck = baked.resolved_deck;
+    header.code_version = code_version();
+    header.member = "";
+    make_directory(baked.directory);
+    save_state(baked.directory, header, to.parameters(), History());
+    write_text(baked.directory + "/deck.toml", baked.resolved_deck);
+    console.line("baked " + path + ": " + settings.model.interface + " (" +
+                 format_count(from.embedding_counts().trainable) + " parameters) into a table of " +
+                 format_count(data.vocabulary) + " x " + std::to_string(from.shape().width));
+    console.line("wrote " + target + " and " + baked.directory + "/deck.toml");
+  });
+}
+
+}  // namespace lexikos

@@ -1,0 +1,222 @@
+#include "jobs/exchange/export.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "jobs/exchange/llama_tensors.hpp"
+#include "train/checkpoint_use.hpp"
+#include "train/member_files.hpp"
+#include "utils/text.hpp"
+
+namespace lexikos {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Values that travel from the device to the file together.
+constexpr Index piece = Index{1} << 20;
+
+/// A folder under a temporary name; gone again unless it was given its own.
+class FolderInTheMaking {
+ public:
+  explicit FolderInTheMaking(std::string path)
+      : path_(std::move(path)), temporary_(path_ + ".tmp." + std::to_string(::getpid())) {
+    if (fs::exists(path_)) {
+      fail(Status::file, "'" + path_ +
+                             "' is there already; remove it, or choose another folder "
+                             "with -d");
+    }
+    make_directory(temporary_);
+  }
+  ~FolderInTheMaking() {
+    std::error_code ignored;
+    fs::remove_all(temporary_, ignored);
+  }
+  FolderInTheMaking(const FolderInTheMaking&) = delete;
+  FolderInTheMaking& operator=(const FolderInTheMaking&) = delete;
+
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+
+  void give_name() const {
+    std::error_code error;
+    fs::rename(temporary_, path_, error);
+    if (error) fail(Status::file, "cannot name '" + path_ + "': " + error.message());
+  }
+
+ private:
+  std::string path_, temporary_;
+};
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
+}
+
+/// Files by which transformers and sentencepiece know a tokenizer.
+constexpr const char* tokenizer_names[] = {
+    "tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "tokenizer.model",       "vocab.json",
+    "merges.txt",        "chat_template.jinja"};
+
+/// What of `place`, a folder or one file, goes along; empty where the deck names none.
+std::vector<fs::path> tokenizer_files(const std::string& place) {
+  std::vector<fs::path> files;
+  if (place.empty()) return files;
+  std::error_code ignored;
+  if (fs::is_directory(place, ignored)) {
+    for (const char* name : tokenizer_names) {
+      if (fs::exists(fs::path(place) / name, ignored)) files.push_back(fs::path(place) / name);
+    }
+    if (files.empty()) {
+      fail(Status::file, "export.tokenizer: '" + place + "' has none of " +
+                             join({std::begin(tokenizer_names), std::end(tokenizer_names)}, ", "));
+    }
+  } else if (fs::exists(place, ignored)) {
+    files.emplace_back(place);
+  } else {
+    fail(Status::file, "export.tokenizer: there is no '" + place + "'");
+  }
+  return files;
+}
+
+/// The name that transformers looks for, for a single file whatever it is called.
+std::string name_in_folder(const fs::path& file) {
+  const std::string name = file.filename().string();
+  for (const char* known : tokenizer_names) {
+    if (name == known) return name;
+  }
+  if (file.extension() == ".json") return "tokenizer.json";
+  if (file.extension() == ".model") return "tokenizer.model";
+  return name;
+}
+
+void copy_tokenizer(const std::vector<fs::path>& files, const std::string& folder) {
+  for (const fs::path& file : files) {
+    std::error_code error;
+    fs::copy_file(file, fs::path(folder) / name_in_folder(file), error);
+    if (error) fail(Status::file, "cannot copy '" + file.string() + "': " + error.message());
+  }
+}
+
+LlamaConfig config_of(const Model<float>& model, const transformer::Settings& t,
+                      Index end_of_text) {
+  LlamaConfig c;
+  c.vocabulary = model.shape().vocabulary;
+  c.width = t.width;
+  c.mlp_width = t.mlp_width;
+  c.layers = t.layers;
+  c.heads = t.heads;
+  c.kv_heads = t.kv_heads;
+  c.context = t.context;
+  c.norm_epsilon = t.norm_epsilon;
+  c.rope_base = t.rope_base;
+  c.init_deviation = t.init_deviation;
+  // An interface without parameters of its own, whose table is the head's.
+  const Counts input = model.embedding_counts();
+  c.tied = input.trainable == 0 && input.fixed == 0 && input.shared == c.vocabulary * c.width;
+  c.end_of_text = end_of_text;
+  return c;
+}
+
+/// Writes device values one piece after the other.
+void write_values(SafetensorsWriter& file, const float* device, Index count,
+                  const HostBuffer<float>& host) {
+  for (Index begin = 0; begin < count; begin += piece) {
+    const Index n = std::min(piece, count - begin);
+    Kokkos::deep_copy(Kokkos::subview(host, std::make_pair(Index{0}, n)),
+                      View1<const float>(device + begin, n));
+    file.write(host_pointer(host), n);
+  }
+}
+
+/// The rows of the input table, materialised a few at a time.
+void write_input_rows(SafetensorsWriter& file, Model<float>& model, const HostBuffer<float>& host) {
+  const ExecSpace space;
+  const Index vocabulary = model.shape().vocabulary, width = model.shape().width;
+  const Index block = std::min<Index>(model.distinct_max(), 4096);
+  const Buffer<float> rows(without_initializing("Lexikos::export::rows"), block * width);
+  for (Index begin = 0; begin < vocabulary; begin += block) {
+    const Index count = std::min(block, vocabulary - begin);
+    model.materialise(space, begin, count, View2<float>(rows.data(), count, width));
+    space.fence();
+    write_values(file, rows.data(), count * width, host);
+  }
+}
+
+void write_weights(SafetensorsWriter& file, Model<float>& model,
+                   const std::vector<LlamaTensor>& tensors) {
+  const HostBuffer<float> host("Lexikos::export::piece", piece);
+  for (const LlamaTensor& t : tensors) {
+    if (t.parameter.empty()) {
+      write_input_rows(file, model, host);
+    } else {
+      const ParameterInfo& info = model.list()[model.list().find(t.parameter)];
+      write_values(file, model.parameters().values().data() + info.offset + t.first,
+                   t.tensor.size(), host);
+    }
+  }
+  file.finish();
+}
+
+std::vector<TensorShape> shapes_of(const std::vector<LlamaTensor>& tensors) {
+  std::vector<TensorShape> shapes;
+  for (const LlamaTensor& t : tensors) shapes.push_back(t.tensor);
+  return shapes;
+}
+
+void write_configurations(const std::string& folder, const LlamaConfig& config, bool bf16) {
+  write_text(folder + "/config.json", llama_config_json(config, bf16 ? "bfloat16" : "float32"));
+  if (config.end_of_text < 0) return;
+  const std::string id = std::to_string(config.end_of_text);
+  write_text(folder + "/generation_config.json",
+             "{\n  \"bos_token_id\": " + id + ",\n  \"eos_token_id\": " + id + "\n}\n");
+}
+
+void refuse_other_models(const transformer::Settings& t) {
+  if (t.mlp == transformer::Mlp::swiglu) return;
+  fail(Status::deck,
+       "transformer.mlp = \"gelu\" has no counterpart in LlamaForCausalLM, whose "
+       "hidden layer is SwiGLU; this model cannot be exported");
+}
+
+}  // namespace
+
+void export_model(const MemberSettings<float>& settings, const std::string& asked,
+                  const Communicator& comm, Console& console) {
+  refuse_other_models(settings.model.transformer);
+  const ExportSettings& how = settings.run.exporting;
+  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
+  // One rank has all the values and writes them; the others only hear how it went.
+  comm.on_root([&] {
+    const std::vector<fs::path> tokenizer = tokenizer_files(how.tokenizer);
+    const FolderInTheMaking folder(settings.directory + "/exported");
+    Model<float> model(settings.model, {checkpoint_vocabulary(path), 1, 1});
+    model.allocate_for_evaluation();
+    const CheckpointHeader header = load_values(path, model.parameters());
+    check_checkpoint(header, path, settings.resolved_deck, RunData());
+
+    const LlamaConfig config =
+        config_of(model, settings.model.transformer, stored_end_of_text(header));
+    const std::vector<LlamaTensor> tensors = llama_tensors(config);
+    SafetensorsWriter file(folder.temporary(), shapes_of(tensors),
+                           how.bf16 ? Element::bf16 : Element::f32, how.shard_bytes);
+    write_weights(file, model, tensors);
+    write_configurations(folder.temporary(), config, how.bf16);
+    copy_tokenizer(tokenizer, folder.temporary());
+    folder.give_name();
+    console.line("exported " + path + ": " + settings.model.interface + ", vocabulary " +
+                 format_count(config.vocabulary) +
+                 (config.tied ? ", one table for both sides" : "") + ", " +
+                 (how.bf16 ? "bf16" : "fp32") + ", " +
+                 format_bytes(static_cast<std::uint64_t>(file.bytes())) + " in " +
+                 std::to_string(file.files()) + (file.files() == 1 ? " file" : " files"));
+    console.line("wrote " + settings.directory + "/exported");
+  });
+}
+
+}  // namespace lexikos

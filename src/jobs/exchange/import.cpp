@@ -1,0 +1,183 @@
+#include "jobs/exchange/import.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "console/configuration.hpp"
+#include "jobs/exchange/llama_tensors.hpp"
+#include "train/member_files.hpp"
+#include "utils/text.hpp"
+#include "weights/weight_file.hpp"
+
+namespace lexikos {
+namespace {
+
+/// Values that travel to the device together, at most.
+constexpr Index piece = Index{1} << 20;
+
+/// Sets a key that the folder decides; the deck may repeat it.
+Deck with_key(const Deck& deck, const std::string& table, const std::string& key,
+              const std::string& value, const std::string& folder) {
+  const Node* given = deck.root().at({table, key});
+  const std::string name = table + "." + key;
+  if (given != nullptr && given->toml() != value) {
+    fail(Status::deck, name + " is " + given->toml() + " in the deck and " + value + " in '" +
+                           folder + "/config.json'; leave it out");
+  }
+  return deck.with(name, value);
+}
+
+Deck with_context(const Deck& deck, Index most, const std::string& folder) {
+  if (!deck.has("transformer.context"))
+    return deck.with("transformer.context", std::to_string(most));
+  const Index asked = deck.table("transformer").integer({.name = "context"}, required, AtLeast(1));
+  if (asked > most) {
+    deck.table("transformer")
+        .reject("context", "is more than the max_position_embeddings = " + std::to_string(most) +
+                               " of '" + folder + "/config.json'");
+  }
+  return deck;
+}
+
+/// Tensors that older files carry and that follow from config.json.
+bool follows_from_config(const std::string& name) {
+  const std::string end = ".rotary_emb.inv_freq";
+  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
+void check_tensor_names(const WeightFile& file, const LlamaConfig& config,
+                        const std::vector<LlamaTensor>& wanted) {
+  for (const TensorEntry& entry : file.tensors()) {
+    const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const LlamaTensor& t) {
+      return t.tensor.name == entry.name;
+    });
+    if (known || follows_from_config(entry.name)) continue;
+    const std::string start = "cannot read '" + file.path() + "': tensor '" + entry.name + "' ";
+    if (!config.tied || entry.name != "lm_head.weight") {
+      fail(Status::file, start + "is not part of a LlamaForCausalLM without biases");
+    }
+    if (!same_values(file.matrix(entry.name), file.matrix("model.embed_tokens.weight"))) {
+      fail(Status::file, start +
+                             "differs from 'model.embed_tokens.weight', though config.json has "
+                             "tie_word_embeddings = true");
+    }
+  }
+}
+
+WeightMatrix open_tensor(const WeightFile& file, const TensorShape& tensor) {
+  const WeightMatrix matrix = file.tensor(tensor.name, tensor.shape);
+  for (const Element known : {Element::f64, Element::f32, Element::f16, Element::bf16}) {
+    if (matrix.element == known) return matrix;
+  }
+  fail(Status::file, "cannot read '" + file.path() + "': tensor '" + tensor.name + "' is of type " +
+                         element_name(matrix.element) + "; F32, F16 and BF16 are read");
+}
+
+/// Overwrites device values [0, rows * width) with the tensor's.
+void copy_tensor(const WeightMatrix& from, float* device) {
+  const Index block = std::max<Index>(1, piece / from.width);
+  const HostBuffer<float> host("Lexikos::import::piece", std::min(block, from.rows) * from.width);
+  std::vector<double> row(static_cast<std::size_t>(from.width));
+  for (Index begin = 0; begin < from.rows; begin += block) {
+    const Index rows = std::min(block, from.rows - begin);
+    for (Index i = 0; i < rows; ++i) {
+      from.read(begin + i, row.data());
+      std::transform(row.begin(), row.end(), host_pointer(host) + i * from.width,
+                     [](double value) { return static_cast<float>(value); });
+    }
+    Kokkos::deep_copy(View1<float>(device + begin * from.width, rows * from.width),
+                      Kokkos::subview(host, std::make_pair(Index{0}, rows * from.width)));
+  }
+}
+
+void copy_weights(const WeightFile& file, const std::vector<LlamaTensor>& tensors,
+                  const Parameters<float>& to) {
+  for (const LlamaTensor& t : tensors) {
+    const std::string name = t.parameter.empty() ? "embedding.untied.table" : t.parameter;
+    const ParameterInfo& info = to.list()[to.list().find(name)];
+    copy_tensor(open_tensor(file, t.tensor), to.values().data() + info.offset + t.first);
+  }
+}
+
+/// The deck that goes with the checkpoint.
+std::string deck_beside(const MemberSettings<float>& settings) {
+  const Deck deck = Deck::from_string(settings.resolved_deck, "the imported deck")
+                        .without("import")
+                        .with("output.directory", toml_value(settings.directory))
+                        .with("job", toml_value(std::string("train")));
+  return MemberSettings<float>::read(deck, "", settings.directory).resolved_deck;
+}
+
+void refuse_old_files(const std::string& folder) {
+  if (!find_newest_checkpoint(folder) && !std::filesystem::exists(folder + "/deck.toml")) return;
+  fail(Status::file, "'" + folder + "' holds another model already; choose another folder with -d");
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
+}
+
+CheckpointHeader header_of(const MemberSettings<float>& settings, const LlamaConfig& config,
+                           const std::string& deck) {
+  CheckpointHeader header;
+  header.seed = static_cast<std::int64_t>(settings.run.seed);
+  header.deck = deck;
+  header.code_version = code_version();
+  header.other.set("imported_from", settings.run.import_folder);
+  header.other.set("end_of_text", config.end_of_text);
+  return header;
+}
+
+}  // namespace
+
+Deck with_imported_model(const Deck& given) {
+  const std::string folder = read_import_folder(given.table("import"));
+  const LlamaConfig c = read_llama_config(folder);
+  const auto text = [](const char* word) { return toml_value(std::string(word)); };
+  Deck deck = with_context(given, c.context, folder);
+  const auto set = [&](const char* table, const char* key, const std::string& value) {
+    deck = with_key(deck, table, key, value, folder);
+  };
+  set("transformer", "layers", std::to_string(c.layers));
+  set("transformer", "width", std::to_string(c.width));
+  set("transformer", "heads", std::to_string(c.heads));
+  set("transformer", "kv_heads", std::to_string(c.kv_heads));
+  set("transformer", "mlp", text("swiglu"));
+  set("transformer", "mlp_width", std::to_string(c.mlp_width));
+  set("transformer", "rope_base", format_real(c.rope_base));
+  set("transformer", "norm_epsilon", format_real(c.norm_epsilon));
+  set("embedding", "interface", text(c.tied ? "tied" : "untied"));
+  set("data", "vocabulary_size", std::to_string(c.vocabulary));
+  return deck;
+}
+
+void import_model(const MemberSettings<float>& settings, const Communicator& comm,
+                  Console& console) {
+  comm.on_root([&] {
+    const std::string& folder = settings.run.import_folder;
+    refuse_old_files(settings.directory);
+    const LlamaConfig config = read_llama_config(folder);
+    const WeightFile file(folder);
+    const std::vector<LlamaTensor> tensors = llama_tensors(config);
+    check_tensor_names(file, config, tensors);
+    const Model<float> model(settings.model, {config.vocabulary, 1, 1});
+    const Parameters<float> parameters(model.list());
+    copy_weights(file, tensors, parameters);
+
+    const std::string deck = deck_beside(settings);
+    make_directory(settings.directory);
+    save_state(settings.directory, header_of(settings, config, deck), parameters, History());
+    write_text(settings.directory + "/deck.toml", deck);
+    console.line("imported " + file.path() + ": " + format_count(model.list().count()) +
+                 " parameters, " + settings.model.interface + ", vocabulary " +
+                 format_count(config.vocabulary));
+    console.line("wrote " + checkpoint_path(settings.directory, 0) + " and " + settings.directory +
+                 "/deck.toml");
+  });
+}
+
+}  // namespace lexikos

@@ -1,0 +1,21 @@
+// job = "sample": what a trained model says after a prompt.
+#pragma once
+
+#include <string>
+
+#include "console/console.hpp"
+#include "parallel/communicator.hpp"
+#include "train/member_settings.hpp"
+
+namespace lexikos {
+
+/// Reads the checkpoint `asked` (a file; "" or "latest": the member's newest) and continues the
+/// deck's prompt `sample.samples` times, each by `sample.tokens` ids or until the context is full:
+/// a text of T ids gets one id more and no further. Prints the ids and writes samples.txt into the
+/// member's folder, and logits.h5 where the deck asks for it. An id is a pure function of weights,
+/// prompt, seed, sample and place. Throws Error(deck) for a prompt that is empty, longer than T, or
+/// has ids >= V; Error(file). Collective; needs no tokens file.
+void sample(const MemberSettings<float>& settings, const std::string& asked,
+            const Communicator& comm, Console& console);
+
+}  // namespace lexikos

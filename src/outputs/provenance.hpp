@@ -1,0 +1,17 @@
+// What the files of a member say about the run that made them.
+#pragma once
+
+#include "data/open_data.hpp"
+#include "hdf5/attributes.hpp"
+#include "parallel/communicator.hpp"
+#include "train/member_settings.hpp"
+
+namespace lexikos {
+
+/// Root attributes of history.h5, evaluation.h5 and embedding.h5 (src/outputs/README.md), without
+/// what only one kind of job knows.
+template <class S>
+Attributes run_attributes(const MemberSettings<S>& settings, const RunData& data,
+                          const Model<S>& model, const Communicator& comm);
+
+}  // namespace lexikos

@@ -1,0 +1,51 @@
+// Which checkpoint a job uses, and whether it fits the deck.
+#pragma once
+
+#include <string>
+
+#include "console/console.hpp"
+#include "data/open_data.hpp"
+#include "outputs/checkpoint.hpp"
+#include "parallel/communicator.hpp"
+
+namespace lexikos {
+
+/// Root attribute of a checkpoint: RunData::fingerprint.
+inline constexpr const char* fingerprint_attribute = "data_fingerprint";
+
+/// The newest checkpoint of a folder that can be read, "" where there is none; says on the console
+/// which broken ones it passed over. Collective.
+std::string newest_checkpoint(const std::string& folder, const Communicator& comm,
+                              Console& console);
+
+/// The checkpoint that a job on a trained model uses: `asked` (a file, or "latest" or "" for the
+/// newest of `folder`). Collective. Throws Error(file) where there is none.
+std::string trained_checkpoint(const std::string& asked, const std::string& folder,
+                               const Communicator& comm, Console& console);
+
+/// V of the model in a checkpoint: the rows of its head. For jobs that need no tokens. Throws
+/// Error(file).
+Index checkpoint_vocabulary(const std::string& path);
+
+/// The id between documents that the model was trained with; -1 where the checkpoint does not say.
+Index stored_end_of_text(const CheckpointHeader& header);
+
+/// Throws where the checkpoint was made with another model than the deck's although names and
+/// shapes agree (another seed of a code, another knot layout): Error(deck) naming the first key of
+/// [embedding] or [transformer] that differs. Or with tokens of another tokenizer: Error(file).
+void check_checkpoint(const CheckpointHeader& header, const std::string& path,
+                      const std::string& resolved_deck, const RunData& data);
+
+/// To go on training: throws Error(deck), naming the first key that differs, where the deck's seed,
+/// batch or mixture would give the steps to come other samples than a straight run reads, unless
+/// `allow_changed`; says on the console what was allowed.
+void check_data_order(const CheckpointHeader& header, const std::string& path,
+                      const std::string& resolved_deck, bool allow_changed, Console& console);
+
+/// To go on training: throws Error(file), naming the first file that differs, where the token files
+/// are not those that the checkpoint was trained on, unless `allow_changed`. Says on the console
+/// what was allowed, or that an old checkpoint does not tell.
+void check_token_files(const CheckpointHeader& header, const std::string& path, const RunData& data,
+                       bool allow_changed, Console& console);
+
+}  // namespace lexikos

@@ -1,0 +1,66 @@
+// Held-out loss of a model over a fixed set of windows, in all and by token frequency.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/open_data.hpp"
+#include "data/tokens/frequency_bins.hpp"
+#include "model.hpp"
+#include "outputs/history.hpp"
+#include "parallel/communicator.hpp"
+
+namespace lexikos {
+
+/// The targets of one bin.
+struct BinLoss {
+  FrequencyBin bin;
+  Index targets = 0;
+  double nll = 0;  ///< nats, summed over them
+  /// nats per token; NaN without targets.
+  double loss() const;
+};
+
+struct Evaluation {
+  Index targets = 0;
+  double nll = 0;             ///< nats, summed over the targets
+  std::vector<BinLoss> bins;  ///< ascending; every target is in one. Empty without training counts
+  double loss() const;        ///< nats per token
+};
+
+/// What the numbers mean, in a sentence: printed and stored with them.
+std::string evaluation_definition();
+
+/// Adds a row to "validation" and one a bin to "frequency".
+void append(History& history, const Evaluation& evaluation, Index step, Index tokens);
+
+/// Evaluates a model on windows that are spread evenly over the validation tokens. Which windows,
+/// and the context that each target is predicted from, depend on the deck alone, never on ranks or
+/// micro-batch.
+template <class S>
+class Evaluator {
+ public:
+  /// Collective. `data.validation` must be there; all arguments must outlive this object.
+  Evaluator(const RunSettings& settings, const RunData& data, const Communicator& comm,
+            Model<S>& model);
+
+  Index targets() const { return windows_.count * model_.shape().context; }
+
+  /// Collective; the same result on every rank.
+  Evaluation run(const ExecSpace& space);
+
+ private:
+  void sum_batch(const ExecSpace& space, const StepBatch& batch);
+
+  const Communicator& comm_;
+  Model<S>& model_;
+  WindowSelection windows_;
+  BatchLoader loader_;
+  FrequencyBins bins_;
+  Buffer<std::uint8_t> bin_of_;  // [V]
+  Buffer<double> sums_;          // nll; nll of each bin; targets of each bin
+  Buffer<double> work_;          // [2 bins]
+};
+
+}  // namespace lexikos

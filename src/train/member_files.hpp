@@ -1,0 +1,48 @@
+// Between device memory and the files of a member: state, and the matrices for analysis.
+#pragma once
+
+#include <string>
+
+#include "model.hpp"
+#include "outputs/checkpoint.hpp"
+#include "outputs/embedding_file.hpp"
+#include "outputs/history.hpp"
+
+namespace lexikos {
+
+/// Makes a folder and those above it. Throws Error(file) with the system's reason.
+void make_directory(const std::string& path);
+
+/// Writes folder/checkpoint_<step>.h5 with parameters, moments (all must be here) and history.
+template <class S>
+void save_state(const std::string& folder, const CheckpointHeader& header,
+                const Parameters<S>& parameters, const History& history);
+
+/// The same where each rank may hold a slice of the moments alone; the root writes. Collective: if
+/// it fails, all ranks throw its error.
+template <class S>
+void save_shared_state(const Communicator& comm, const std::string& folder,
+                       const CheckpointHeader& header, const Parameters<S>& parameters,
+                       const History& history);
+
+/// Reads a checkpoint into parameters, moments (those of parameters.moment_range()) and history.
+/// Throws Error(file).
+template <class S>
+CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
+                            SealCheck seal);
+
+/// Reads the parameters of a checkpoint alone. Throws Error(file).
+template <class S>
+CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters);
+
+/// The V x D input matrix, materialised, and the head's, in host memory, row by row.
+template <class S>
+std::vector<float> input_matrix_on_host(Model<S>& model);
+template <class S>
+std::vector<float> output_matrix_on_host(const Model<S>& model);
+
+/// Writes the materialised input matrix and the head's.
+template <class S>
+void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model);
+
+}  // namespace lexikos

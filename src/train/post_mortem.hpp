@@ -1,0 +1,16 @@
+// Which samples and which tensors are not finite, after a step that must not be taken.
+#pragma once
+
+#include "data/batches/step_batch.hpp"
+#include "model.hpp"
+#include "parallel/communicator.hpp"
+#include "train/post_mortem_file.hpp"
+
+namespace lexikos {
+
+/// Looks at the model as forward_backward and the sum over ranks have left it. Collective.
+template <class S>
+PostMortem examine(const ExecSpace& space, const Model<S>& model, const StepBatch& batch,
+                   const BatchLoader& loader, Index step, const Communicator& comm);
+
+}  // namespace lexikos

@@ -1,0 +1,535 @@
+// Geometry of embedding matrices against plain loops over pairs in double, closed forms, and the
+// published capacities. Runs on several ranks: every rank checks the whole answer.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "capacity/analysis.hpp"
+#include "capacity/moments.hpp"
+#include "harness/catch.hpp"
+#include "harness/support.hpp"
+#include "kernels/spectrum.hpp"
+#include "utils/error.hpp"
+
+using namespace lexikos;
+using namespace lexikos::test;
+using namespace lexikos::capacity;
+
+namespace {
+
+Communicator world() { return Communicator(MPI_COMM_WORLD); }
+
+/// A matrix and the memory it stands in.
+struct Held {
+  std::vector<float> f32;
+  std::vector<double> f64;
+  std::vector<std::uint16_t> bf16;
+  Doubles values;  // what is stored, in double
+  WeightMatrix matrix;
+};
+
+enum class Stored { f64, f32, bf16 };
+
+Held hold(const Doubles& values, Index rows, Index width, Stored stored = Stored::f32) {
+  Held held;
+  held.values = values;
+  const void* data = nullptr;
+  Element element = Element::f64;
+  if (stored == Stored::f64) {
+    held.f64 = values;
+    data = held.f64.data();
+  } else {
+    for (double& x : held.values) {
+      float narrow = static_cast<float>(x);
+      if (stored == Stored::bf16) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &narrow, sizeof bits);
+        bits &= 0xFFFF0000u;  // towards zero: any bf16 number will do
+        held.bf16.push_back(static_cast<std::uint16_t>(bits >> 16));
+        std::memcpy(&narrow, &bits, sizeof bits);
+      }
+      x = narrow;
+      held.f32.push_back(narrow);
+    }
+    element = stored == Stored::bf16 ? Element::bf16 : Element::f32;
+    data = stored == Stored::bf16 ? static_cast<const void*>(held.bf16.data())
+                                  : static_cast<const void*>(held.f32.data());
+  }
+  held.matrix = {"test", rows, width, element, static_cast<const std::byte*>(data), nullptr};
+  return held;
+}
+
+/// All cosines i < j by the definition, with their ids.
+std::vector<ExtremePair> plain_cosines(const Doubles& values, Index rows, Index width,
+                                       bool centred) {
+  Doubles x = values;
+  for (Index d = 0; d < width && centred; ++d) {
+    double mean = 0;
+    for (Index i = 0; i < rows; ++i) mean += x[i * width + d] / static_cast<double>(rows);
+    for (Index i = 0; i < rows; ++i) x[i * width + d] -= mean;
+  }
+  Doubles length(rows);
+  for (Index i = 0; i < rows; ++i) {
+    double square = 0;
+    for (Index d = 0; d < width; ++d) square += x[i * width + d] * x[i * width + d];
+    length[i] = std::sqrt(square);
+  }
+  std::vector<ExtremePair> pairs;
+  for (Index i = 0; i < rows; ++i) {
+    for (Index j = i + 1; j < rows; ++j) {
+      double product = 0;
+      for (Index d = 0; d < width; ++d) product += x[i * width + d] * x[j * width + d];
+      pairs.push_back({product / length[i] / length[j], i, j});
+    }
+  }
+  return pairs;
+}
+
+struct Plain {
+  double mean = 0, deviation = 0, skewness = 0;
+  Doubles histogram;
+};
+
+Plain plain_statistics(const std::vector<ExtremePair>& pairs, Index bins) {
+  Plain plain;
+  const double n = static_cast<double>(pairs.size());
+  for (const auto& pair : pairs) plain.mean += pair.cosine / n;
+  double cube = 0;
+  plain.histogram.assign(bins, 0.0);
+  for (const auto& pair : pairs) {
+    const double x = pair.cosine - plain.mean;
+    plain.deviation += x * x / n;
+    cube += x * x * x / n;
+    const double c = std::clamp(pair.cosine, -1.0, 1.0);
+    plain.histogram[std::min<Index>(static_cast<Index>((c + 1) * double(bins) / 2), bins - 1)] += 1;
+  }
+  plain.deviation = std::sqrt(plain.deviation);
+  plain.skewness = cube / (plain.deviation * plain.deviation * plain.deviation);
+  return plain;
+}
+
+AnalysisSettings settings_of(bool in_double) {
+  AnalysisSettings s;
+  s.double_work = in_double ? Index{1} << 60 : 0;
+  s.pairs.bins = 200;
+  s.pairs.extremes = 7;
+  return s;
+}
+
+const SetStatistics& set_of(const MatrixReport& report, const std::string& name) {
+  for (const SetStatistics& s : report.sets) {
+    if (s.name == name) return s;
+  }
+  FAIL("no set " << name);
+  return report.sets.front();
+}
+
+double histogram_moved(const Doubles& a, const Doubles& b) {
+  if (a.size() != b.size()) return infinity;
+  double moved = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) moved += std::abs(a[k] - b[k]) / 2;
+  return moved;
+}
+
+/// One set against the plain loop. In fp32 a cosine is off by some 1e-7, which moves a few pairs
+/// over the edges of bins.
+void check_set(const SetStatistics& s, const std::vector<ExtremePair>& pairs, bool in_double) {
+  const Plain plain = plain_statistics(pairs, static_cast<Index>(s.tally.histogram.size()));
+  INFO(s.name << (in_double ? " in double" : " in float"));
+  CHECK(s.tally.pairs == static_cast<double>(pairs.size()));
+  CHECK(std::abs(s.mean - plain.mean) < 1e-12);
+  CHECK(std::abs(s.deviation - plain.deviation) < 1e-12);
+  CHECK(std::abs(s.tally.mean() - plain.mean) < (in_double ? 1e-12 : 1e-7));
+  CHECK(std::abs(s.tally.deviation() - plain.deviation) < (in_double ? 1e-12 : 1e-7));
+  CHECK(std::abs(s.tally.skewness() - plain.skewness) < (in_double ? 1e-9 : 1e-4));
+  const double n = static_cast<double>(pairs.size());
+  CHECK(histogram_moved(s.tally.histogram, plain.histogram) <= (in_double ? 0 : 1 + 1e-4 * n));
+  std::vector<ExtremePair> sorted = pairs;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.cosine > b.cosine; });
+  for (const bool high : {true, false}) {
+    const auto& found = high ? s.tally.most_positive : s.tally.most_negative;
+    REQUIRE(found.size() == std::min<std::size_t>(7, pairs.size()));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const ExtremePair& wanted = high ? sorted[k] : sorted[sorted.size() - 1 - k];
+      CHECK(std::abs(found[k].cosine - wanted.cosine) < 1e-12);
+      CHECK(found[k].first == wanted.first);
+      CHECK(found[k].second == wanted.second);
+    }
+  }
+}
+
+MatrixReport analysed(const Held& held, const AnalysisSettings& settings) {
+  return analyse(held.matrix, settings, world());
+}
+
+Doubles one_row_per(const std::vector<Doubles>& rows) {
+  Doubles all;
+  for (const Doubles& row : rows) all.insert(all.end(), row.begin(), row.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("random matrices: the plain loop over pairs in double", "[capacity]") {
+  struct Case {
+    Index rows, width;
+    double mean;
+    Stored stored;
+  };
+  const std::vector<Case> cases = {{2, 1, 0, Stored::f32},     {3, 5, 0.5, Stored::f64},
+                                   {37, 19, 0, Stored::f32},   {61, 300, 0.2, Stored::bf16},
+                                   {513, 7, 0, Stored::f32},   {1030, 33, 0.4, Stored::bf16},
+                                   {1537, 24, 0, Stored::f32}, {700, 129, 1.0, Stored::f32}};
+  for (const Case& c : cases) {
+    Random random(7 + c.rows);
+    const Held held =
+        hold(random.normals(c.rows * c.width, 1.0, c.mean), c.rows, c.width, c.stored);
+    for (const bool in_double : {true, false}) {
+      INFO(c.rows << " x " << c.width);
+      const MatrixReport report = analysed(held, settings_of(in_double));
+      CHECK(report.in_double == in_double);
+      REQUIRE(report.sets.size() == 2);
+      if (c.rows < 3) continue;  // two centred rows are opposite: no spread to compare
+      check_set(report.sets[0], plain_cosines(held.values, c.rows, c.width, false), in_double);
+      check_set(report.sets[1], plain_cosines(held.values, c.rows, c.width, true), in_double);
+    }
+  }
+}
+
+TEST_CASE("small panels: many tiles, the same pairs once each", "[capacity]") {
+  const Index rows = 2100, width = 11;
+  Random random(5);
+  const Held held = hold(random.normals(rows * width), rows, width);
+  AnalysisSettings settings = settings_of(false);
+  settings.pairs.panel_bytes = 1;  // the smallest panels there are
+  const MatrixReport report = analysed(held, settings);
+  check_set(report.sets[0], plain_cosines(held.values, rows, width, false), false);
+}
+
+TEST_CASE("untrained rows, outliers of norm, padding and zero rows", "[capacity]") {
+  const Index rows = 640, width = 13;
+  Random random(11);
+  Doubles values = random.normals(rows * width, 1.0, 0.3);
+  const auto scale_row = [&](Index row, double factor) {
+    for (Index d = 0; d < width; ++d) values[row * width + d] *= factor;
+  };
+  scale_row(5, 0.0);
+  scale_row(17, 1e4);
+  scale_row(18, 1e-4);
+  for (Index i = 630; i < rows; ++i) scale_row(i, 1e6);  // padding: must not show anywhere
+  const Held held = hold(values, rows, width);
+  AnalysisSettings settings = settings_of(GENERATE(true, false));
+  settings.vocabulary_size = 630;
+  settings.train_counts.assign(630, 3);
+  for (const Index i : {0, 3, 99, 629}) settings.train_counts[i] = 0;
+  const MatrixReport report = analysed(held, settings);
+  CHECK(report.padding == 10);
+  CHECK(report.zero == std::vector<Index>{5});
+  CHECK(report.untrained == std::vector<Index>{0, 3, 99, 629});
+  CHECK(report.outliers == std::vector<Index>{17, 18});
+  CHECK(report.regular() == 623);
+  REQUIRE(report.sets.size() == 4);
+  // The plain loop over the rows of each set, by their ids.
+  for (const bool regular : {false, true}) {
+    std::vector<Index> ids;
+    Doubles chosen;
+    for (Index i = 0; i < 630; ++i) {
+      const bool odd = i == 17 || i == 18 || settings.train_counts[i] == 0;
+      if (i == 5 || (regular && odd)) continue;
+      ids.push_back(i);
+      chosen.insert(chosen.end(), held.values.begin() + i * width,
+                    held.values.begin() + (i + 1) * width);
+    }
+    const Index n = static_cast<Index>(ids.size());
+    for (const bool centred : {false, true}) {
+      std::vector<ExtremePair> pairs = plain_cosines(chosen, n, width, centred);
+      for (ExtremePair& pair : pairs) pair = {pair.cosine, ids[pair.first], ids[pair.second]};
+      const std::string name =
+          std::string(centred ? "centred" : "raw") + (regular ? "_regular" : "");
+      const SetStatistics& s = set_of(report, name);
+      CHECK(s.rows == n);
+      // Row 17 is 10,000 times the others: the mean is almost its own direction, and all other
+      // centred rows nearly coincide; their cosines lose digits in any arithmetic.
+      if (centred && !regular) {
+        CHECK(std::abs(s.mean - plain_statistics(pairs, 200).mean) < 1e-11);
+        continue;
+      }
+      check_set(s, pairs, report.in_double);
+    }
+  }
+  double in_norms = 0;
+  for (const double count : report.norm_counts) in_norms += count;
+  CHECK(in_norms == 629);
+}
+
+TEST_CASE("closed forms", "[capacity]") {
+  const bool in_double = GENERATE(true, false);
+  const AnalysisSettings settings = settings_of(in_double);
+  const double loose = in_double ? 1e-12 : 1e-7;  // of a deviation that is 0
+
+  SECTION("orthonormal rows, tiled: one pair in n - 1 coincides") {
+    const Index width = 16, copies = 3, rows = width * copies;
+    Doubles values(rows * width, 0.0);
+    for (Index i = 0; i < rows; ++i) values[i * width + i % width] = 2.5;
+    const MatrixReport report = analysed(hold(values, rows, width), settings);
+    const double same = double(copies - 1) / double(rows - 1);
+    CHECK(report.sets[0].mean == Approx(same).epsilon(1e-13));
+    CHECK(report.sets[0].deviation == Approx(std::sqrt(same * (1 - same))).epsilon(1e-12));
+    CHECK(report.sets[0].tally.largest == 1.0);
+    CHECK(report.sets[0].tally.smallest == 0.0);
+  }
+  SECTION("orthonormal rows") {
+    const Index n = 40;
+    Doubles values(n * n, 0.0);
+    for (Index i = 0; i < n; ++i) values[i * n + i] = 1.0 + double(i);
+    const MatrixReport report = analysed(hold(values, n, n), settings);
+    CHECK(std::abs(report.sets[0].mean) < 1e-15);
+    CHECK(report.sets[0].deviation < loose);
+    const double each = -1.0 / double(n - 1);  // nothing but unit rows: a simplex without the mean
+    if (world().is_root()) {
+      for (const double x : report.sets[0].eigenvalues) CHECK(x == Approx(1.0).epsilon(1e-13));
+      CHECK(entropy_rank(report.sets[0].eigenvalues) == Approx(double(n)).epsilon(1e-12));
+    }
+    Doubles unit(n * n, 0.0);
+    for (Index i = 0; i < n; ++i) unit[i * n + i] = 1.0;
+    const MatrixReport simplex = analysed(hold(unit, n, n), settings);
+    CHECK(simplex.sets[1].mean == Approx(each).epsilon(1e-12));
+    CHECK(simplex.sets[1].deviation < loose);
+    CHECK(capacity_class(simplex.sets[1].epsilon()) == 2);
+  }
+  SECTION("duplicates: one direction, and none without the mean row") {
+    const Index rows = 600, width = 9;
+    Random random(3);
+    const Doubles row = random.normals(width);
+    Doubles values;
+    for (Index i = 0; i < rows; ++i) values.insert(values.end(), row.begin(), row.end());
+    const MatrixReport report = analysed(hold(values, rows, width, Stored::bf16), settings);
+    CHECK(report.sets[0].mean == Approx(1.0).epsilon(1e-14));
+    CHECK(report.sets[0].deviation < 1e-7);
+    CHECK(report.sets[1].rows == 0);
+    CHECK(report.sets[1].lost == rows);
+    CHECK(report.sets[1].tally.pairs == 0);
+  }
+  SECTION("bf16 rows of ones, as many as a naive sum in bf16 would lose") {
+    const Index rows = 520, width = 1024;  // in bf16 a running sum of ones stops at 256
+    AnalysisSettings no_spectrum = settings;
+    no_spectrum.spectrum_width = 0;
+    const MatrixReport report =
+        analysed(hold(Doubles(rows * width, 1.0), rows, width, Stored::bf16), no_spectrum);
+    CHECK(report.norms[519] == 32.0);
+    CHECK(report.sets[0].eigenvalues.empty());
+    CHECK(report.sets[0].mean == Approx(1.0).epsilon(1e-14));
+    CHECK(capacity_class(report.sets[0].epsilon()) == 1);
+  }
+  SECTION("codes of +-1 in 16 bits, all of a subset: epsilon is 2 / sqrt(16)") {
+    const Index bits = 16, rows = 2048;
+    Doubles values;
+    Random random(9);
+    std::vector<std::uint32_t> codes;
+    while (static_cast<Index>(codes.size()) < rows) {
+      const auto code = static_cast<std::uint32_t>(random.below(1 << bits));
+      if (std::find(codes.begin(), codes.end(), code) == codes.end()) codes.push_back(code);
+    }
+    for (const std::uint32_t code : codes) {
+      for (Index b = 0; b < bits; ++b) values.push_back((code >> b & 1) != 0 ? 1.0 : -1.0);
+    }
+    const MatrixReport report = analysed(hold(values, rows, bits), settings);
+    CHECK(report.sets[0].epsilon() == Approx(0.5).margin(0.01));
+    CHECK(report.outliers.empty());
+  }
+  SECTION("rank 3") {
+    const Index rows = 400, width = 50;
+    Random random(4);
+    const Doubles base = random.normals(3 * width), weights = random.normals(3 * rows);
+    Doubles values(rows * width, 0.0);
+    for (Index i = 0; i < rows; ++i) {
+      for (Index k = 0; k < 3; ++k) {
+        for (Index d = 0; d < width; ++d) {
+          values[i * width + d] += weights[3 * i + k] * base[k * width + d];
+        }
+      }
+    }
+    const MatrixReport report = analysed(hold(values, rows, width, Stored::f64), settings);
+    if (!world().is_root()) return;
+    const Doubles& spectrum = report.sets[0].eigenvalues;
+    REQUIRE(spectrum.size() == static_cast<std::size_t>(width));
+    CHECK(spectrum[2] > 1.0);
+    CHECK(std::abs(spectrum[3]) < 1e-11);
+    CHECK(entropy_rank(spectrum) < 3.0);
+    CHECK(entropy_rank(spectrum) > 2.5);
+    CHECK(participation_ratio(spectrum) < 3.0);
+  }
+  SECTION("norms of 1e-30 and 1e30: directions count, not lengths") {
+    const Index rows = 30, width = 8;
+    Random random(6);
+    Doubles values = random.normals(rows * width);
+    const std::vector<ExtremePair> pairs = plain_cosines(values, rows, width, false);
+    for (Index i = 0; i < rows; ++i) {
+      for (Index d = 0; d < width; ++d) values[i * width + d] *= i % 2 == 0 ? 1e-30 : 1e30;
+    }
+    const MatrixReport report = analysed(hold(values, rows, width, Stored::f64), settings);
+    const Plain plain = plain_statistics(pairs, 200);
+    CHECK(std::abs(report.sets[0].mean - plain.mean) < 1e-12);
+    CHECK(std::abs(report.sets[0].deviation - plain.deviation) < 1e-12);
+    CHECK(std::isfinite(report.sets[1].mean));
+    for (double& x : values) x = std::ldexp(x, x == 0 ? 0 : std::abs(x) > 1 ? 900 : -900);
+    const MatrixReport wider = analysed(hold(values, rows, width, Stored::f64), settings);
+    CHECK(std::abs(wider.sets[0].mean - plain.mean) < 1e-12);
+    CHECK(wider.zero.empty());
+  }
+}
+
+TEST_CASE("a large common component: centred pairs get products of their own", "[capacity]") {
+  const Index rows = 700, width = 21;
+  Random random(13);
+  const Held held = hold(random.normals(rows * width, 1.0, 60.0), rows, width, Stored::f64);
+  const MatrixReport report = analysed(held, settings_of(false));
+  CHECK(report.sets[0].mean > 0.999);
+  check_set(report.sets[1], plain_cosines(held.values, rows, width, true), false);
+}
+
+TEST_CASE("what is refused", "[capacity]") {
+  const AnalysisSettings settings = settings_of(true);
+  const auto error_of = [&](const Held& held) -> std::string {
+    try {
+      analysed(held, settings);
+    } catch (const Error& error) {
+      CHECK(error.status() == Status::file);
+      return error.what();
+    }
+    return "";
+  };
+  Random random(2);
+  Doubles values = random.normals(50 * 4);
+  SECTION("a NaN, with the number of its row; the first of several") {
+    values[37 * 4 + 2] = not_a_number;
+    values[44 * 4] = infinity;
+    CHECK(error_of(hold(values, 50, 4)).find("row 37 ") != std::string::npos);
+  }
+  SECTION("an infinity in bf16") {
+    values[3] = -infinity;
+    CHECK(error_of(hold(values, 50, 4, Stored::bf16)).find("row 0 ") != std::string::npos);
+  }
+  SECTION("fewer than two rows") {
+    CHECK(error_of(hold({1, 2, 3, 4}, 1, 4)).find("two are needed") != std::string::npos);
+    CHECK(error_of(hold({}, 0, 4)).find("two are needed") != std::string::npos);
+    CHECK(error_of(hold(one_row_per({{0, 0}, {1, 2}, {0, 0}}), 3, 2)).find("1 of its 3 rows") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("published capacities to the printed digits", "[capacity]") {
+  const Law law;
+  const auto fitted = [&](double d, double eps) {
+    return capacity_text(log_capacity_fitted(d, eps, law), Rounding::up);
+  };
+  struct Published {
+    double d, epsilon;
+    double k;
+    double unit;  // of its last printed digit
+  };
+  // The paper worked with more digits of epsilon than it prints.
+  const Published table[] = {{4096, .0645, 3.99e7, 1e5},  {5120, .06766, 5.11e8, 1e6},
+                             {2560, .05497, 4.57e5, 1e3}, {16384, .04813, 1.22e11, 1e9},
+                             {4096, .07019, 1.33e8, 1e6}, {2048, .06329, 4.81e5, 1e3},
+                             {7168, .05917, 1.16e9, 1e7}, {4096, .04874, 1.77e6, 1e4}};
+  for (const Published& p : table) {
+    INFO(p.d << " " << p.epsilon);
+    // The interval that the rounded epsilon stands for must reach the interval of the rounded k.
+    const double low = std::exp(log_capacity_fitted(p.d, p.epsilon - 5e-6, law));
+    const double high = std::exp(log_capacity_fitted(p.d, p.epsilon + 5e-6, law));
+    CHECK(low <= p.k + p.unit / 2);
+    CHECK(high >= p.k - p.unit / 2);
+    CHECK(high / low < 1.005);  // the intervals tell something
+  }
+  CHECK(fitted(4096, .0645) == "3.99e+07");
+  CHECK(fitted(5120, .06766) == "5.11e+08");
+  CHECK(fitted(16384, .04813) == "1.22e+11");
+  CHECK(fitted(4096, .07019) == "1.33e+08");
+  CHECK(fitted(4096, .04874) == "1.77e+06");
+  CHECK(capacity_text(log_capacity_adjusted(4096, .06451, law)) == "2.17e+09");
+  CHECK(capacity_text(log_capacity_jl(4096, .0645, law.jl_random)) == "277");
+  CHECK(capacity_text(log_capacity_jl(4096, 0.0, law.jl_textbook)) == "1");
+  CHECK(capacity_text(log_capacity_adjusted(4096, -0.3, law)) == "4096");
+  // Past the range of double: never infinity.
+  CHECK(capacity_text(log_capacity_jl(1e5, 0.9, 8.0)) == "10^4397.23");
+  CHECK(fitted(16384, 1.0).rfind("10^", 0) == 0);
+}
+
+TEST_CASE("the laws and their inverses", "[capacity]") {
+  const Law law;
+  for (const double d : {256.0, 4096.0}) {
+    for (const double k : {5e3, 1e6, 1e9}) {
+      CHECK(std::exp(log_capacity_fitted(d, fitted_epsilon(d, k, law), law)) ==
+            Approx(k).epsilon(1e-10));
+      CHECK(std::exp(log_capacity_adjusted(d, adjusted_epsilon(d, k, law), law)) ==
+            Approx(k).epsilon(1e-10));
+    }
+  }
+  CHECK(adjusted_epsilon(512, 512, law) == 0.0);
+  CHECK(capacity_class(0.2000001) == 1);
+  CHECK(capacity_class(0.2) == 0);
+  CHECK(capacity_class(0.1) == 0);
+  CHECK(capacity_class(0.0999999) == 2);
+}
+
+TEST_CASE("eigenvalues of symmetric matrices", "[capacity]") {
+  SECTION("the second-difference matrix has 2 - 2 cos(pi k / (n + 1))") {
+    for (const Index n : {1, 2, 3, 31, 33, 100, 257}) {
+      Doubles a(n * n, 0.0);
+      for (Index i = 0; i < n; ++i) {
+        a[i * n + i] = 2;
+        if (i + 1 < n) a[i * n + i + 1] = a[(i + 1) * n + i] = -1;
+      }
+      const Doubles values = symmetric_eigenvalues(a.data(), n);
+      REQUIRE(values.size() == static_cast<std::size_t>(n));
+      for (Index k = 1; k <= n; ++k) {
+        const double exact = 2 - 2 * std::cos(M_PI * double(k) / double(n + 1));
+        CHECK(std::abs(values[k - 1] - exact) < 1e-13 * double(n));
+      }
+    }
+  }
+  SECTION("a full matrix with known eigenvalues: two reflections around a diagonal") {
+    const Index n = 150;
+    Random random(8);
+    Doubles a(n * n, 0.0);
+    for (Index i = 0; i < n; ++i) a[i * n + i] = i < 40 ? 0.0 : double(i * i);  // a cluster too
+    for (int turn = 0; turn < 2; ++turn) {
+      Doubles v = random.normals(n);
+      const double length = norm(v);
+      for (double& x : v) x /= length;
+      for (const bool by_rows : {true, false}) {
+        for (Index i = 0; i < n; ++i) {
+          double along = 0;
+          for (Index j = 0; j < n; ++j) along += v[j] * a[by_rows ? i * n + j : j * n + i];
+          for (Index j = 0; j < n; ++j) a[by_rows ? i * n + j : j * n + i] -= 2 * along * v[j];
+        }
+      }
+    }
+    const Doubles values = symmetric_eigenvalues(a.data(), n);
+    for (Index i = 0; i < n; ++i) {
+      const double exact = i < 40 ? 0.0 : double(i * i);
+      CHECK(std::abs(values[i] - exact) < 1e-15 * double(n) * double(n * n));
+    }
+  }
+  SECTION("zero and one by one") {
+    Doubles a = {4.0};
+    CHECK(symmetric_eigenvalues(a.data(), 1) == Doubles{4.0});
+    Doubles zero(25, 0.0);
+    CHECK(symmetric_eigenvalues(zero.data(), 5) == Doubles(5, 0.0));
+  }
+}
+
+TEST_CASE("cosine of each token's two vectors", "[capacity]") {
+  const Held a = hold({1, 0, 0, 1, 0, 0, 3, 4}, 4, 2, Stored::f64);
+  const Held b = hold({2, 0, 0, -5, 1, 1, 4, -3}, 4, 2, Stored::f64);
+  const TokenCosines c = token_cosines(a.matrix, b.matrix, 4, 4, world());
+  CHECK(c.tokens == 3);
+  CHECK(c.skipped == 1);
+  CHECK(std::abs(c.mean) < 1e-15);  // 1, -1, 0
+  CHECK(c.deviation == Approx(std::sqrt(2.0 / 3.0)));
+  CHECK(c.histogram == Doubles{1, 0, 1, 1});
+}
