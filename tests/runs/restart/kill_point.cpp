@@ -1,4 +1,4 @@
-#include "runs/restart/kill_point.hpp"
+#include "kill_point.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

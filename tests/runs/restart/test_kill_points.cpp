@@ -10,7 +10,7 @@
 #include "harness/catch.hpp"
 #include "harness/file_fixtures.hpp"
 #include "outputs/checkpoint.hpp"
-#include "runs/restart/kill_point.hpp"
+#include "kill_point.hpp"
 
 using namespace lexikos;
 using namespace fixtures;
