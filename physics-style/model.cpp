@@ -47,41 +47,42 @@ Model<S>::Model(const ModelSettings<S>& settings, const ModelSizes& sizes)
       head_(head::make<S>(settings.head, shape_, settings.execution.compute)),
       embedding_(settings.embedding(shape_)),
       transformer_(transformer::make<S>(settings.transformer, shape_, settings.execution)) {
-  head_->declare(list_);  // first: an interface may share its matrix
-  const std::size_t before = list_.infos().size();
-  embedding_->declare(list_);
-  embedding_range_ = added_range(list_, before);
-  transformer_->declare(list_);
+  ParameterList& list = parameters_.list();
+  head_->declare(list);  // first: an interface may share its matrix
+  const std::size_t before = list.infos().size();
+  embedding_->declare(list);
+  embedding_range_ = added_range(list, before);
+  transformer_->declare(list);
 
-  e_ = plan_.template keep<S>("input vectors of distinct tokens",
-                              shape_.distinct_max * shape_.width);
-  de_ = plan_.template keep<S>("their gradients", shape_.distinct_max * shape_.width);
-  nll_ = plan_.template keep<double>("loss of each target", rank_positions_);
-  ids_ = plan_.template keep<TokenId>("ids to materialise", shape_.distinct_max);
-  embedding_->plan(plan_);
-  transformer_->plan(plan_);
-  head_->plan(plan_);
+  const Index u = shape_.distinct_max, c = shape_.width;
+  e_ = memory_.rows<S>("input vectors of distinct tokens", u, c);
+  de_ = memory_.rows<S>("their gradients", u, c);
+  nll_ = memory_.rows<double>("loss of each target", rank_positions_);
+  ids_ = memory_.rows<TokenId>("ids to materialise", u);
+  embedding_->plan(memory_.plan());
+  transformer_->plan(memory_.plan());
+  head_->plan(memory_.plan());
 }
 
 template <class S>
 void Model<S>::allocate(std::uint64_t seed, int rank, int ranks) {
-  parameters_ = Parameters<S>(list_, slice_of(list_.arena_size(), rank, ranks));
+  parameters_.allocate(slice_of(parameters_.arena_size(), rank, ranks));
   parameters_.initialise(seed);
   bind();
 }
 
 template <class S>
 void Model<S>::allocate_for_evaluation() {
-  parameters_ = Parameters<S>(list_, false);
+  parameters_.allocate_values();
   bind();
 }
 
 template <class S>
 void Model<S>::bind() {
-  arena_ = Arena(plan_);
-  embedding_->bind(parameters_, arena_);
-  transformer_->bind(parameters_, arena_);
-  head_->bind(parameters_, arena_);
+  memory_.allocate();
+  embedding_->bind(parameters_, memory_.arena());
+  transformer_->bind(parameters_, memory_.arena());
+  head_->bind(parameters_, memory_.arena());
 }
 
 template <class S>
@@ -93,8 +94,7 @@ void Model<S>::refresh(const ExecSpace& space) const {
 template <class S>
 void Model<S>::embed(const ExecSpace& space, const StepBatch& batch) {
   if (batch.distinct_count == 0) return;
-  embedding_->forward(space, batch.distinct,
-                      arena_.template view2<S>(e_, batch.distinct_count, shape_.width));
+  embedding_->forward(space, batch.distinct, e_(batch.distinct_count));
 }
 
 template <class S>
@@ -117,8 +117,8 @@ void Model<S>::reduce(const ExecSpace& space, GradientReducer<S>* reducer, Arena
 template <class S>
 void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
                                 GradientReducer<S>* reducer, const DeviceSum& nll_sum) {
-  const View2<S> e = arena_.template view2<S>(e_, batch.distinct_count, shape_.width);
-  const View2<S> de = arena_.template view2<S>(de_, batch.distinct_count, shape_.width);
+  const View2<S> e = e_(batch.distinct_count);
+  const View2<S> de = de_(batch.distinct_count);
   const double scale = 1.0 / static_cast<double>(batch.targets_global);
   const bool head_is_shared = embedding_->counts().shared > 0;
   refresh(space);
@@ -137,15 +137,15 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
       token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
       transformer_->forward(space, micro.spans, b);
       head_->loss_and_gradient(space, transformer_->output(b), micro.targets, scale,
-                               View1<double>(arena_.template at<double>(nll_) + done, n),
+                               View1<double>(nll_.data() + done, n),
                                transformer_->output_gradient(b));
     }
-    if (!head_is_shared) reduce(space, last, head_->range(list_));
+    if (!head_is_shared) reduce(space, last, head_->range(parameters_.list()));
     if (n > 0) transformer_->backward_norm(space, b);
-    reduce(space, last, transformer_->norm_range(list_));
+    reduce(space, last, transformer_->norm_range(parameters_.list()));
     for (Index l = settings_.layers - 1; l >= 0; --l) {
       if (n > 0) transformer_->backward_block(space, micro.spans, l, b);
-      reduce(space, last, transformer_->block_range(list_, l));
+      reduce(space, last, transformer_->block_range(parameters_.list(), l));
     }
     if (n > 0) {
       token_rows::gather<S>(space, transformer_->gradient(b), micro.touched, micro.bucket_begin,
@@ -158,7 +158,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     timed(space, [&] { embedding_->backward(space, batch.distinct, de); });
   }
   reduce(space, reducer, embedding_range_);
-  if (head_is_shared) reduce(space, reducer, head_->range(list_));
+  if (head_is_shared) reduce(space, reducer, head_->range(parameters_.list()));
   const View1<double> nll = this->nll(done);
   sum_into(
       "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
@@ -167,7 +167,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
 
 template <class S>
 void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum) {
-  const View2<S> e = arena_.template view2<S>(e_, batch.distinct_count, shape_.width);
+  const View2<S> e = e_(batch.distinct_count);
   refresh(space);
   embed(space, batch);
   Index done = 0;
@@ -176,7 +176,7 @@ void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch, const De
     token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
     transformer_->forward(space, micro.spans, b);
     head_->loss(space, transformer_->output(b), micro.targets,
-                View1<double>(arena_.template at<double>(nll_) + done, n));
+                View1<double>(nll_.data() + done, n));
     done += n;
   }
   const View1<double> nll = this->nll(done);
@@ -191,8 +191,7 @@ void Model<S>::score(const ExecSpace& space, const StepBatch& batch, const Micro
   const Index b = micro.sequences, count = scored.target.extent(0);
   refresh(space);
   embed(space, batch);
-  token_rows::spread<S>(space, arena_.template view2<S>(e_, batch.distinct_count, shape_.width),
-                        micro.slot, transformer_->input(b));
+  token_rows::spread<S>(space, e_(batch.distinct_count), micro.slot, transformer_->input(b));
   transformer_->forward(space, micro.spans, b);
   // No backward follows: the room of the output's gradient takes the rows that are scored.
   const View2<S> chosen(transformer_->output_gradient(b).data(), count, shape_.width);
@@ -207,7 +206,7 @@ void Model<S>::logits(const ExecSpace& space, Index sequences, View2<S> out) con
 
 template <class S>
 void Model<S>::materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out) {
-  const View1<TokenId> ids = arena_.template view1<TokenId>(ids_, rows);
+  const View1<TokenId> ids = ids_.column(rows);
   for_each(
       "Lexikos::model::ids", space, rows,
       KOKKOS_LAMBDA(const Index i) { ids.data()[i] = static_cast<TokenId>(begin + i); });

@@ -86,9 +86,7 @@ class Model {
   void time_interface(double* seconds) { interface_seconds_ = seconds; }
 
   /// nll (nats) of each target, in the order of the batch's positions: valid after the two above.
-  View1<double> nll(Index positions) const {
-    return arena_.template view1<double>(nll_, positions);
-  }
+  View1<double> nll(Index positions) const { return nll_.column(positions); }
 
   /// Rows [begin, begin + rows) of the input matrix, rows <= distinct_max().
   /// Overwrites out [rows C].
@@ -99,8 +97,8 @@ class Model {
 
   Index distinct_max() const { return shape_.distinct_max; }
   const ModelShape& shape() const { return shape_; }
-  const ParameterList& list() const { return list_; }
-  const MemoryPlan& memory_plan() const { return plan_; }
+  const ParameterList& list() const { return parameters_.list(); }
+  const Memory& memory() const { return memory_; }
   Parameters<S>& parameters() { return parameters_; }
   const Parameters<S>& parameters() const { return parameters_; }
 
@@ -122,12 +120,12 @@ class Model {
   std::unique_ptr<head::Head<S>> head_;
   std::unique_ptr<Embedding<S>> embedding_;
   std::unique_ptr<transformer::Transformer<S>> transformer_;
-  ParameterList list_;
-  MemoryPlan plan_;
-  ArenaRange embedding_range_;
-  Slot e_, de_, nll_, ids_;
   Parameters<S> parameters_;
-  Arena arena_;
+  Memory memory_;
+  ArenaRange embedding_range_;
+  Rows<S> e_, de_;
+  Rows<double> nll_;
+  Rows<TokenId> ids_;
   double* interface_seconds_ = nullptr;
 };
 

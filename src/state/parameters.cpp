@@ -79,6 +79,31 @@ Parameters<S>::Parameters(const ParameterList& list, ArenaRange moments)
       moment2_("Lexikos::parameters::moment2", moments.size()) {}
 
 template <class S>
+Weight<S> Parameters<S>::add(const std::string& name, std::vector<Index> shape, Init init,
+                             Decay decay) {
+  return Weight<S>(*this, list_.add(name, std::move(shape), init, decay));
+}
+
+template <class S>
+Weight<S> Parameters<S>::find(const std::string& name) const {
+  return Weight<S>(*this, list_.find(name));
+}
+
+template <class S>
+void Parameters<S>::allocate(ArenaRange moments) {
+  allocate_values();
+  moment_range_ = moments;
+  gradient_ = Buffer<S>("Lexikos::parameters::gradient", arena_size());
+  moment1_ = Buffer<S>("Lexikos::parameters::moment1", moments.size());
+  moment2_ = Buffer<S>("Lexikos::parameters::moment2", moments.size());
+}
+
+template <class S>
+void Parameters<S>::allocate_values() {
+  value_ = Buffer<S>("Lexikos::parameters::value", arena_size());
+}
+
+template <class S>
 void Parameters<S>::initialise(std::uint64_t seed) {
   const ExecSpace space;
   for (const ParameterInfo& info : list_.infos()) {

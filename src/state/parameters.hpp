@@ -67,11 +67,33 @@ struct Segment {
   Decay decay;
 };
 
-/// The memory behind a ParameterList.
+template <class S>
+class Weight;
+
+/// All parameters: their list, and once allocated the four arenas behind it. Weights point at the
+/// parameters that gave them, which therefore stay where they are from the first `add` on.
 template <class S>
 class Parameters {
  public:
   Parameters() = default;
+
+  /// Appends a parameter. Names are unique (Error(deck) otherwise).
+  Weight<S> add(const std::string& name, std::vector<Index> shape, Init init, Decay decay);
+  /// The parameter of that name, for packages that share one. Throws Error(deck) when missing.
+  Weight<S> find(const std::string& name) const;
+
+  /// In arena order.
+  const std::vector<ParameterInfo>& infos() const { return list_.infos(); }
+  /// Elements of one arena, alignment gaps included; the gaps stay zero.
+  Index arena_size() const { return list_.arena_size(); }
+  /// Trainable elements whose name starts with the prefix ("" counts all).
+  Index count(const std::string& prefix = "") const { return list_.count(prefix); }
+
+  /// Allocates four arenas, all zero; of the two moments only the elements in `moments`.
+  void allocate(ArenaRange moments);
+  /// Allocates values only, all zero: gradients and moments are empty windows.
+  void allocate_values();
+
   /// Allocates four arenas of list.arena_size() elements, all zero; without `training` the values
   /// alone, and the other windows are empty.
   explicit Parameters(const ParameterList& list, bool training = true);
@@ -87,6 +109,7 @@ class Parameters {
   View2<S> gradient2(ParameterId id) const { return window2(gradient_, id); }
 
   const ParameterList& list() const { return list_; }
+  ParameterList& list() { return list_; }  // for packages that still declare in a list
   const Buffer<S>& values() const { return value_; }
   const Buffer<S>& gradients() const { return gradient_; }
   /// [moment_range().size()], of the elements of moment_range().
@@ -117,5 +140,36 @@ class Parameters {
   ArenaRange moment_range_;
   Buffer<S> value_, gradient_, moment1_, moment2_;
 };
+
+/// A handle on one parameter: copied freely; gives windows once its parameters are allocated.
+/// Windows of two dimensions are the first dimension by the product of the others.
+template <class S>
+class Weight {
+ public:
+  Weight() = default;
+
+  View1<S> value1() const { return parameters_->value1({index_}); }
+  View2<S> value2() const { return parameters_->value2({index_}); }
+  View1<S> gradient1() const { return parameters_->gradient1({index_}); }
+  View2<S> gradient2() const { return parameters_->gradient2({index_}); }
+
+  const ParameterInfo& info() const { return parameters_->infos()[index_]; }
+  /// Elements of the arenas.
+  ArenaRange range() const { return {info().offset, info().offset + info().size}; }
+
+ private:
+  friend class Parameters<S>;
+  Weight(const Parameters<S>& parameters, ParameterId id)
+      : parameters_(&parameters), index_(id.index) {}
+
+  const Parameters<S>* parameters_ = nullptr;
+  Index index_ = -1;
+};
+
+/// From the first element of `first` to the last of `last`, declared one after the other.
+template <class S>
+ArenaRange range_of(const Weight<S>& first, const Weight<S>& last) {
+  return {first.range().begin, last.range().end};
+}
 
 }  // namespace lexikos

@@ -13,8 +13,8 @@ MemoryNeed memory_need(const MemberSettings<S>& settings, const Model<S>& model,
   need.ranks = ranks;
   need.values = 2 * arena * bytes;
   need.moments = 2 * slice_of(arena, 0, shard ? ranks : 1).size() * bytes;
-  need.kept = model.memory_plan().kept_bytes();
-  need.shared = model.memory_plan().shared_bytes();
+  need.kept = model.memory().kept_bytes();
+  need.shared = model.memory().shared_bytes();
   need.batch = 4 * (arrays * positions + 3 * model.distinct_max());
   return need;
 }

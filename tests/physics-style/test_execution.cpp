@@ -39,7 +39,7 @@ Found found(Setup<S>& s) {
   f.gradient = doubles(to_host(
       View1<S>(s.model.parameters().gradients().data(), s.model.parameters().gradients().size())));
   f.evaluated = s.evaluate();
-  f.bytes = s.model.memory_plan().bytes();
+  f.bytes = s.model.memory().bytes();
   return f;
 }
 
