@@ -26,8 +26,9 @@ import numpy as np
 
 from .failure import FILES, Failure
 
+OLDEST_VERSION = {"lexikos-tasks": (2, "holds no metrics; score the requests again")}
 NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1,
-                  "lexikos-capacity": 1, "lexikos-packing": 1, "lexikos-tasks": 1}
+                  "lexikos-capacity": 1, "lexikos-packing": 1, "lexikos-tasks": 2}
 HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
@@ -86,24 +87,27 @@ class Member:
 
 
 @dataclass
-class TaskScores:
-    """One evaluation task: arrays over its documents [D] and over their requests [R], which are the choices.
+class TaskMetric:
+    """One metric of one task: a = `numerators` and w = `weights` [documents]; sum(a) / sum(w), or the exponential of it.
 
-    Document d has the requests first_request[d] .. first_request[d + 1] - 1; log_likelihood in nats.
+    `chance`: mean accuracy of a blind choice, NaN where there is none.
     """
 
     name: str
-    shape: str
-    metrics: tuple[str, ...]
+    numerators: np.ndarray
+    weights: np.ndarray
+    exponential: bool
+    chance: float
+
+
+@dataclass
+class Task:
+    """One evaluation task; `asked`: arrays that are the same where the same was asked."""
+
+    name: str
     description: str
-    gold: np.ndarray
-    page_words: np.ndarray
-    page_bytes: np.ndarray
-    first_request: np.ndarray
-    log_likelihood: np.ndarray
-    greedy: np.ndarray
-    code_points: np.ndarray
-    bytes: np.ndarray
+    metrics: list[TaskMetric]
+    asked: tuple[np.ndarray, ...]
 
 
 @dataclass
@@ -211,34 +215,42 @@ def has_tasks(folder: Path) -> bool:
     return folder.is_dir() and bool(_member_folders(folder, TASKS))
 
 
-def read_tasks(folder: Path) -> tuple[Run, dict[str, list[TaskScores]], list[str]]:
+def read_tasks(folder: Path) -> tuple[Run, dict[str, list[Task]], list[str]]:
     """(the run's members that have a tasks.h5; the tasks of each, by the member's folder; names of those that have none)."""
     folders = _member_folders(folder, TASKS)
     if not folders:
         raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"evaluate\" with "
                       "evaluate.requests writes it")
     missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
-    found = {str(path): _task_scores(path / TASKS) for path in folders}
+    found = {str(path): _tasks(path / TASKS) for path in folders}
     return Run(folder, [read_member(path, TASKS) for path in folders]), found, missing
 
 
-def _task_scores(path: Path) -> list[TaskScores]:
+def _tasks(path: Path) -> list[Task]:
     with _open(path, "lexikos-tasks") as file, _reading(path):
-        tasks = {name: [_plain(value) for value in file[f"tasks/{name}"][()]]
-                 for name in ("name", "shape", "metrics", "description")}
-        documents = {name: file[f"documents/{name}"][()] for name in ("task", "gold", "words", "bytes", "first_request")}
-        requests = {name: file[f"requests/{name}"][()] for name in ("log_likelihood", "greedy", "code_points", "bytes")}
+        names, descriptions = ([_plain(value) for value in file[f"tasks/{name}"][()]] for name in ("name", "description"))
+        documents = file["documents/task"][()]
+        gold, firsts, code_points = (file[name][()] for name in
+                                     ("documents/gold", "documents/first_request", "requests/code_points"))
+        metrics = _task_metrics(file["metrics"])
     found = []
-    for number, name in enumerate(tasks["name"]):
-        own = np.flatnonzero(documents["task"] == number)
-        if own.size == 0 or not np.array_equal(own, np.arange(own[0], own[-1] + 1)):
+    for number, (name, description) in enumerate(zip(names, descriptions)):
+        own = np.flatnonzero(documents == number)
+        mine = [metric for task, metric in metrics if task == number]
+        if not own.size or np.any(np.diff(own) != 1) or any(metric.numerators.size != own.size for metric in mine):
             raise Failure(FILES, f"{path}: damaged or incomplete (documents of {name})")
-        firsts = documents["first_request"][own[0] : own[-1] + 2]
-        cut = slice(int(firsts[0]), int(firsts[-1]))
-        found.append(TaskScores(name, tasks["shape"][number], tuple(tasks["metrics"][number].split()),
-                                tasks["description"][number], documents["gold"][own], documents["words"][own],
-                                documents["bytes"][own], firsts - firsts[0], *(values[cut] for values in requests.values())))
+        begins = firsts[own[0] : own[-1] + 2]
+        found.append(Task(name, description, mine, (gold[own], np.diff(begins), code_points[begins[0] : begins[-1]])))
     return found
+
+
+def _task_metrics(group: h5py.Group) -> list[tuple[int, TaskMetric]]:
+    """(row of /tasks, metric) in the file's order."""
+    columns = {name: group[name][()] for name in ("task", "first", "exponential", "chance", "numerator", "weight")}
+    cuts = [slice(begin, end) for begin, end in zip(columns["first"][:-1], columns["first"][1:])]
+    return [(int(columns["task"][i]), TaskMetric(_plain(name), columns["numerator"][cuts[i]], columns["weight"][cuts[i]],
+                                                 bool(columns["exponential"][i]), float(columns["chance"][i])))
+            for i, name in enumerate(group["name"][()])]
 
 
 def _member_folders(folder: Path, name: str) -> list[Path]:
@@ -362,6 +374,8 @@ def _open(path: Path, expected: str) -> h5py.File:
     elif version > NEWEST_VERSION[expected]:
         problem = (f"{expected} version {version} is newer than the version {NEWEST_VERSION[expected]} that this "
                    "postprocess reads; use the postprocess of the code that wrote it")
+    elif version < OLDEST_VERSION.get(expected, (0, ""))[0]:
+        problem = f"{expected} version {version} {OLDEST_VERSION[expected][1]}"
     if problem:
         file.close()
         raise Failure(FILES, f"{path}: {problem}")

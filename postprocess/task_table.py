@@ -8,12 +8,11 @@ import numpy as np
 from . import task_metrics
 from .comparison import against_itself
 from .failure import FILES, Failure
-from .reader import Member, TaskScores
+from .reader import Member, Task, TaskMetric
 from .seed_statistics import Spread, summarise
-from .task_metrics import Measured
 from .variants import Variant, ordered, pairs
 
-Found = dict[str, list[TaskScores]]  # folder of a member -> its tasks
+Found = dict[str, list[Task]]  # folder of a member -> its tasks
 
 
 @dataclass
@@ -56,42 +55,43 @@ def rows(variants: list[Variant], reference: Variant | None, found: Found) -> li
     for variant in shown:
         for member in variant.members:
             _check_same(first, found[str(member.folder)], member)
-    return [_row(number, metric, variant, reference, found) for number, task in enumerate(first) for metric in task.metrics
-            for variant in shown]
+    return [_row(task, number, variant, reference, found) for task in range(len(first))
+            for number in range(len(first[task].metrics)) for variant in shown]
 
 
-def _check_same(first: list[TaskScores], other: list[TaskScores], member: Member) -> None:
+def _check_same(first: list[Task], other: list[Task], member: Member) -> None:
     """Members are compared document by document: they must have been asked the same."""
     same = [task.name for task in first] == [task.name for task in other] and all(
-        one.metrics == two.metrics and np.array_equal(one.gold, two.gold)
-        and np.array_equal(one.first_request, two.first_request)
-        and np.array_equal(one.code_points, two.code_points) for one, two in zip(first, other))
+        [metric.name for metric in one.metrics] == [metric.name for metric in two.metrics]
+        and all(map(np.array_equal, one.asked, two.asked)) for one, two in zip(first, other))
     if not same:
         raise Failure(FILES, f"{member.path}: not the same tasks and documents as in the other members; evaluate all with "
                       "the same requests file")
 
 
-def _row(number: int, metric: str, variant: Variant, reference: Variant | None, found: Found) -> TaskRow:
-    def measured(member: Member) -> Measured:
-        return task_metrics.measure(found[str(member.folder)][number], metric)
+def _row(task: int, number: int, variant: Variant, reference: Variant | None, found: Found) -> TaskRow:
+    def metric_of(member: Member) -> TaskMetric:
+        return found[str(member.folder)][task].metrics[number]
 
-    each = [measured(member) for member in variant.members]
-    score = summarise([one.score for one in each])
-    exponential = each[0].exponential
-    value = math.exp(min(score.mean, 700.0)) if exponential else score.mean
-    residuals = np.mean([one.residuals for one in each], axis=0)
-    stderr = task_metrics.standard_error(residuals, each[0].weights) * (value if exponential else 1.0)
-    matched = [(measured(a), measured(b)) for a, b in pairs(variant, reference)]
-    differences = summarise([a.score - b.score for a, b in matched])
+    each = [metric_of(member) for member in variant.members]
+    first = each[0]
+    value = task_metrics.value(first, summarise([task_metrics.score(one) for one in each]).mean)
+    error = _error_over_documents([task_metrics.residuals(one) for one in each], first)
+    matched = [(metric_of(a), metric_of(b)) for a, b in pairs(variant, reference)]
+    differences = summarise([task_metrics.score(a) - task_metrics.score(b) for a, b in matched])
     half = math.nan
     if matched and variant is not reference:
-        residuals = np.mean([a.residuals - b.residuals for a, b in matched], axis=0)
-        half = 1.96 * task_metrics.standard_error(residuals, each[0].weights)
-    task = found[str(variant.members[0].folder)][number]
-    return TaskRow(task.name, metric, variant.name, len(each), task.gold.size, value, stderr,
-                   summarise([one.value for one in each]),
-                   task_metrics.chance(task) if metric.startswith("acc") else math.nan,
+        half = 1.96 * _error_over_documents([task_metrics.residuals(a) - task_metrics.residuals(b) for a, b in matched],
+                                            first)
+    return TaskRow(found[str(variant.members[0].folder)][task].name, first.name, variant.name, len(each),
+                   first.weights.size, value, error * (value if first.exponential else 1.0),
+                   summarise([task_metrics.value(one, task_metrics.score(one)) for one in each]), first.chance,
                    against_itself(differences) if variant is reference else differences, half)
+
+
+def _error_over_documents(residuals: list[np.ndarray], first: TaskMetric) -> float:
+    """Standard error of the score's mean over seeds; `residuals` [documents] of each."""
+    return task_metrics.standard_error(np.mean(residuals, axis=0), first.weights)
 
 
 def remarks(found: Found) -> list[str]:

@@ -13,7 +13,7 @@ from scipy import stats
 from example_run import DECK
 from folder_case import Folder
 
-from postprocess import reader, style, task_figure, task_metrics, task_table, variants
+from postprocess import reader, style, task_figure, task_table, variants
 
 GOLD = [0, 1, 1, 0, 1, 0]
 # Choices of 4 code points each, the second of twice the bytes; the last question is a tie.
@@ -28,27 +28,40 @@ def write_tasks(folder: Path, member: str, seed: int, interface: str, choices=CH
     questions, lasts, pages = len(choices), len(words), len(PAGES)
     documents = questions + lasts + pages
     with h5py.File(folder / "tasks.h5", "w") as file:
-        file.attrs.update({"format": "lexikos-tasks", "format_version": 1, "member": member,
+        file.attrs.update({"format": "lexikos-tasks", "format_version": 2, "member": member,
                            "deck": DECK.format(width=16, member=member, tokens="t.h5", seed=seed, interface=interface),
                            **changes})
         text = h5py.string_dtype("utf-8")
-        for name, values in {"name": ["quiz", "words", "pages"], "shape": ["multiple_choice", "last_word", "rolling"],
-                             "metrics": ["acc acc_norm acc_bytes", "acc perplexity",
-                                         "word_perplexity byte_perplexity bits_per_byte"],
+        for name, values in {"name": ["quiz", "words", "pages"],
                              "description": ["quiz.jsonl: all", "words.jsonl: all", "pages: all"]}.items():
             file.create_dataset(f"tasks/{name}", data=values, dtype=text)
         per_document = [2] * questions + [1] * (lasts + pages)
         for name, values in {"task": [0] * questions + [1] * lasts + [2] * pages, "gold": list(gold) + [0] * (lasts + pages),
-                             "words": [0] * (questions + lasts) + PAGE_WORDS.tolist(),
-                             "bytes": [0] * (questions + lasts) + PAGE_BYTES.tolist(),
                              "first_request": np.concatenate([[0], np.cumsum(per_document)])}.items():
             file[f"documents/{name}"] = np.array(values, np.int64)
         assert len(per_document) == documents
-        for name, values in {"log_likelihood": np.concatenate([choices.ravel(), words, PAGES]),
-                             "greedy": np.concatenate([np.zeros(2 * questions), GREEDY, [0] * pages]).astype(np.uint8),
-                             "code_points": np.array([4, 4] * questions + [5] * (lasts + pages)),
-                             "bytes": np.array([4, 8] * questions + [5] * (lasts + pages))}.items():
-            file[f"requests/{name}"] = values
+        file["requests/code_points"] = np.array([4, 4] * questions + [5] * (lasts + pages))
+        write_metrics(file, metrics_of(choices, gold, words), text)
+
+
+def metrics_of(choices, gold, words) -> list[tuple]:
+    """(row of /tasks, name, numerators, weights, exponential, chance), as the executable would find them."""
+    right = {name: np.argmax(choices / lengths, axis=1) == gold for name, lengths in
+             (("acc", [1, 1]), ("acc_norm", [4, 4]), ("acc_bytes", [4, 8]))}
+    found = [(0, name, each, np.ones(len(choices)), 0, 0.5) for name, each in right.items()]
+    found += [(1, "acc", GREEDY, np.ones(len(words)), 0, math.nan), (1, "perplexity", -words, np.ones(len(words)), 1, math.nan)]
+    return found + [(2, "word_perplexity", -PAGES, PAGE_WORDS, 1, math.nan),
+                    (2, "byte_perplexity", -PAGES, PAGE_BYTES, 1, math.nan),
+                    (2, "bits_per_byte", -PAGES / math.log(2.0), PAGE_BYTES, 0, math.nan)]
+
+
+def write_metrics(file: h5py.File, found: list[tuple], text) -> None:
+    task, names, numerators, weights, exponential, chance = zip(*found)
+    file.create_dataset("metrics/name", data=names, dtype=text)
+    file["metrics/task"], file["metrics/chance"] = np.array(task, np.int64), np.array(chance)
+    file["metrics/exponential"] = np.array(exponential, np.uint8)
+    file["metrics/first"] = np.cumsum([0, *map(len, weights)])
+    file["metrics/numerator"], file["metrics/weight"] = (np.concatenate(part).astype(float) for part in (numerators, weights))
 
 
 class Tasks(Folder):
@@ -86,16 +99,6 @@ class Metrics(Tasks):
         jackknife = math.sqrt(0.5 * ((leave_one_out - leave_one_out.mean())**2).sum())
         self.assertAlmostEqual(self.number(rows, "pages", "word_perplexity", "stderr") / math.exp(4) / jackknife, 1.0, delta=0.3)
 
-    def test_code_points_are_not_bytes(self):
-        scores = self.scores(np.array([[-10.0, -12.0]]), [0])
-        self.assertEqual(task_metrics.measure(scores, "acc_norm").value, 1.0)
-        self.assertEqual(task_metrics.measure(scores, "acc_bytes").value, 0.0)
-
-    def scores(self, choices, gold) -> reader.TaskScores:
-        write_tasks(self.run_folder, "one", 1, "tied", choices=choices, gold=gold)
-        _, found, _ = reader.read_tasks(self.run_folder)
-        return found[str(self.run_folder)][0]
-
     def test_over_seeds(self):
         random = np.random.default_rng(3)
         shift = {name: [0.6 * random.normal(size=CHOICES.shape) for _ in range(3)] for name in ("tied", "lev")}
@@ -132,12 +135,14 @@ class Metrics(Tasks):
         self.write("tied", 1)
         self.write("lev", 1, gold=[1, *GOLD[1:]])
         self.refuse(3, "not the same tasks and documents", "tasks", self.run_folder)
-        self.write("lev", 1, format_version=2)
+        self.write("lev", 1, format_version=3)
         self.refuse(3, "newer than", "tasks", self.run_folder)
+        self.write("lev", 1, format_version=1)
+        self.refuse(3, "version 1 holds no metrics; score the requests again", "tasks", self.run_folder)
         self.write("lev", 1)
         self.refuse(2, "no such variant", "tasks", self.run_folder, "--reference", "albert")
         with h5py.File(self.run_folder / "lev-seed1" / "tasks.h5", "r+") as file:
-            del file["requests/greedy"]
+            del file["metrics/weight"]
         self.refuse(3, "damaged or incomplete", "tasks", self.run_folder)
 
 

@@ -1,5 +1,6 @@
 #include "jobs/tasks/score_tasks.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -65,12 +66,26 @@ Index truncated(const Requests& requests, Index T) {
   return count;
 }
 
-void print(Console& console, const Requests& requests, const RequestScores& scores, Index T,
-           double seconds) {
-  for (std::size_t t = 0; t < requests.tasks.size(); ++t) {
-    const TaskMetrics found = task_metrics(requests, scores, static_cast<Index>(t));
-    std::string text = requests.tasks[t].name + ": " + format_count(found.documents) + " documents";
-    for (const auto& [name, value] : found.values) text += ", " + name + " " + format_real(value);
+/// The metrics of each task.
+using Metrics = std::vector<std::vector<TaskMetric>>;
+
+Metrics metrics_of(const Requests& requests, const RequestScores& scores) {
+  Metrics found;
+  for (Index t = 0; t < static_cast<Index>(requests.tasks.size()); ++t) {
+    found.push_back(task_metrics(requests, scores, t));
+  }
+  return found;
+}
+
+void print(Console& console, const Requests& requests, const RequestScores& scores,
+           const Metrics& metrics, Index T, double seconds) {
+  for (std::size_t t = 0; t < metrics.size(); ++t) {
+    const Index documents =
+        std::count(requests.task.begin(), requests.task.end(), static_cast<std::int64_t>(t));
+    std::string text = requests.tasks[t].name + ": " + format_count(documents) + " documents";
+    for (const TaskMetric& metric : metrics[t]) {
+      text += ", " + metric.name + " " + format_real(metric.value());
+    }
     console.line(text);
   }
   char timing[160];
@@ -105,6 +120,7 @@ Outcome score_tasks(const MemberSettings<float>& settings, const std::string& as
     requests = Requests::read(settings.run.requests_file);
     data = data_of(settings.run, requests, path);
     requests.check_ids(data.vocabulary);
+    check_metrics(requests);
   });
   ModelSizes sizes = settings.sizes(data.vocabulary, comm.size());
   sizes.rank_sequences = sizes.micro_batch;  // one micro-batch at a time
@@ -124,7 +140,8 @@ Outcome score_tasks(const MemberSettings<float>& settings, const std::string& as
       score_requests(ExecSpace(), requests, settings.run.share_contexts, comm, model);
   const double seconds = clock.seconds();
   const Index T = model.shape().context;
-  print(console, requests, scores, T, seconds);
+  const Metrics metrics = metrics_of(requests, scores);
+  print(console, requests, scores, metrics, T, seconds);
   if (const Index cut = truncated(requests, T); cut > 0) {
     console.line(format_count(cut) + " requests are longer than T + 1 = " + std::to_string(T + 1) +
                  " ids: their last T + 1 were used (of pages: in windows)");
@@ -133,8 +150,7 @@ Outcome score_tasks(const MemberSettings<float>& settings, const std::string& as
   attributes.set("seconds", seconds);
   comm.on_root([&] {
     make_directory(settings.directory);
-    write_tasks(settings.directory + "/tasks.h5", attributes, requests,
-                {scores.log_likelihood, scores.greedy, scores.scored});
+    write_tasks(settings.directory + "/tasks.h5", attributes, requests, scores, metrics);
   });
   Outcome outcome;
   outcome.finished = true;

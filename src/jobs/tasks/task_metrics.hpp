@@ -2,16 +2,23 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "jobs/tasks/request_scorer.hpp"
 
 namespace lexikos {
 
-struct TaskMetrics {
-  Index documents = 0;
-  std::vector<std::pair<std::string, double>> values;  ///< in the order of Task::metrics
+/// One metric of one task, document by document. Its score is sum(numerator) / sum(weight), its
+/// value the score or exp(score): accuracies have numerator 1 where the answer is right and weight
+/// 1; perplexities have minus the log-likelihood in nats and weight 1 (last words), or the words or
+/// bytes of a page.
+struct TaskMetric {
+  std::string name;
+  std::vector<double> numerator, weight;  ///< [documents of the task]
+  bool exponential = false;
+  double chance = 0;  ///< of accuracies over choices: mean accuracy of a blind choice; else NaN
+
+  [[nodiscard]] double value() const;
 };
 
 /// The document's choice with the largest log-likelihood, each divided by `lengths` (null: as it
@@ -19,7 +26,12 @@ struct TaskMetrics {
 Index chosen(const Requests& requests, const std::vector<double>& log_likelihood, Index document,
              const std::vector<std::int64_t>* lengths);
 
-/// Each metric of task number `task`, over its documents.
-TaskMetrics task_metrics(const Requests& requests, const RequestScores& scores, Index task);
+/// The metrics of task number `task`, in the order of Task::metrics. Errors (Status::file): a
+/// metric that is not known, or not of tasks of this shape.
+std::vector<TaskMetric> task_metrics(const Requests& requests, const RequestScores& scores,
+                                     Index task);
+
+/// Error(file) as task_metrics, for every task of a file: before hours of scoring.
+void check_metrics(const Requests& requests);
 
 }  // namespace lexikos

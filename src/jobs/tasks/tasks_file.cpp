@@ -26,10 +26,44 @@ void write_task_list(Hdf5Writer& file, const Requests& requests) {
   file.write_strings("/tasks/description", descriptions);
 }
 
+void append(std::vector<double>& to, const std::vector<double>& values) {
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+void write_metrics(Hdf5Writer& file, const std::vector<std::vector<TaskMetric>>& metrics) {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> task, first = {0};
+  std::vector<std::uint8_t> exponential;
+  std::vector<double> chance, numerator, weight;
+  for (std::size_t t = 0; t < metrics.size(); ++t) {
+    for (const TaskMetric& metric : metrics[t]) {
+      names.push_back(metric.name);
+      task.push_back(static_cast<std::int64_t>(t));
+      exponential.push_back(metric.exponential ? 1 : 0);
+      chance.push_back(metric.chance);
+      append(numerator, metric.numerator);
+      append(weight, metric.weight);
+      first.push_back(static_cast<std::int64_t>(numerator.size()));
+    }
+  }
+  file.write_strings("/metrics/name", names);
+  write_list(file, "/metrics/task", task, "1", "row of /tasks");
+  write_list(file, "/metrics/exponential", exponential, "1",
+             "1: the value is exp of sum(numerator) / sum(weight), 0: it is this ratio");
+  write_list(file, "/metrics/chance", chance, "1",
+             "mean accuracy of a blind choice; NaN where there is none");
+  write_list(file, "/metrics/first", first, "1",
+             "row of numerator and weight; the next entry is where they end");
+  write_list(file, "/metrics/numerator", numerator, "1",
+             "of the task's documents in turn: 1 where the answer is right, or minus the "
+             "log-likelihood in nats (of bits_per_byte: bits)");
+  write_list(file, "/metrics/weight", weight, "1", "of the same documents: 1, words or bytes");
+}
+
 }  // namespace
 
 void write_tasks(const std::string& path, const Attributes& attributes, const Requests& requests,
-                 const TaskResults& results) {
+                 const RequestScores& scores, const std::vector<std::vector<TaskMetric>>& metrics) {
   Hdf5Writer file(path);
   Attributes root;
   root.set("format", "lexikos-tasks").set("format_version", tasks_format_version);
@@ -45,11 +79,12 @@ void write_tasks(const std::string& path, const Attributes& attributes, const Re
   write_list(file, "/requests/code_points", requests.code_points, "1",
              "length of the choice in Unicode code points, without what stands before it");
   write_list(file, "/requests/bytes", requests.choice_bytes, "bytes", "the same in UTF-8");
-  write_list(file, "/requests/log_likelihood", results.log_likelihood, "nats",
+  write_list(file, "/requests/log_likelihood", scores.log_likelihood, "nats",
              "summed over the scored ids of the continuation");
-  write_list(file, "/requests/greedy", results.greedy, "1",
+  write_list(file, "/requests/greedy", scores.greedy, "1",
              "1: each of them is the likeliest id, the first of equal ones");
-  write_list(file, "/requests/scored", results.scored, "tokens", "how many ids were scored");
+  write_list(file, "/requests/scored", scores.scored, "tokens", "how many ids were scored");
+  write_metrics(file, metrics);
   file.commit();
 }
 
