@@ -106,6 +106,9 @@ class Model {
   Counts transformer_counts() const { return transformer_->counts(); }
   Counts head_counts() const { return head_->counts(); }
 
+  /// What the input interface adds to each step's row of the history.
+  std::vector<MeasuredColumn> columns() const { return embedding_->columns(); }
+
  private:
   void bind();
   template <class Work>

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "outputs/columns.hpp"
 #include "package.hpp"
 
 namespace lexikos {
@@ -33,6 +34,10 @@ class Embedding {
   virtual void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) = 0;
 
   virtual Counts counts() const = 0;
+
+  /// Numbers of its own for each step's row in history.h5, measured after the update; valid as long
+  /// as this object.
+  virtual std::vector<MeasuredColumn> columns() const { return {}; }
 };
 
 /// Builds an interface for a model; made by the package from its deck table.

@@ -77,7 +77,7 @@ Outcome train_member(const MemberSettings<float>& settings, const Arguments& arg
   for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
     console.line(line);
   }
-  Trainer<float> trainer(settings, std::move(data), comm, console);
+  Trainer trainer(settings, std::move(data), comm, console);
   if (!checkpoint.empty()) {
     // The root has just read the newest one whole, when it looked for it.
     const bool read_already = arguments.restart == "latest" && comm.is_root();

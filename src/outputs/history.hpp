@@ -1,98 +1,129 @@
-// History: the numbers of a run against its steps, in memory and in history.h5.
+// History: groups of columns against steps, in memory and in files. It knows no group: each row
+// type brings its own (outputs/columns.hpp).
 //
-// Four groups of columns: "history" (one row a recorded step), "validation" (one row an
-// evaluation), "frequency" (one row a bin of token frequency in each evaluation) and "geometry"
-// (one row a matrix whose cosines were measured). Base columns are there from the start; packages
-// add theirs to "history" before the first row. The file is written whole and renamed, so a reader
-// never sees half of it. README.md has the layout.
+// Files are written whole and renamed, so a reader never sees half of one. README.md has the
+// layout.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
+#include "outputs/columns.hpp"
 
 namespace lexikos {
 
-/// One number of a row: whole or real.
-using HistoryValue = std::variant<std::int64_t, double>;
-
-/// One column: `values` holds int64 or double, one a row.
-struct HistoryColumn {
-  std::string name;
-  std::string unit;        ///< "1" where there is none
-  std::string definition;  ///< what the number is, in one sentence
-  std::variant<std::vector<std::int64_t>, std::vector<double>> values;
-
-  [[nodiscard]] bool whole() const { return values.index() == 0; }
-  [[nodiscard]] std::int64_t size() const;
+/// What a file calls itself, and the newest version of it that is written and read.
+struct FileFormat {
+  const char* name;
+  std::int64_t version;
 };
+
+inline constexpr FileFormat history_format = {"lexikos-history", 2};
 
 class History {
  public:
-  enum class Type { whole, real };
+  /// Adds the group of a row, without rows. Groups stand in files in the order of their
+  /// declaration.
+  template <class Row>
+  void declare();
 
-  /// The base columns of all groups, no rows.
-  History();
+  /// Adds a column at the end of a row's group, which has no rows yet.
+  template <class Row>
+  void extend(const MeasuredColumn& column) {
+    extend(Row::group.name, column);
+  }
 
-  /// Adds a column at the end of a group that has no rows yet.
-  void add_column(const std::string& group, const std::string& name, Type type,
-                  const std::string& unit, const std::string& definition);
+  /// Adds a row to the group that was declared for its type.
+  template <class Row>
+  void append(const Row& row);
 
-  /// Adds a row; the values in the order of columns(group). A whole number may go into a real
-  /// column; anything else that does not fit is an Error(Status::file) that names the column.
-  void append(const std::string& group, const std::vector<HistoryValue>& row);
+  /// The numbers of one column, one a row, named by the member that gave them.
+  template <class Row, class T>
+  [[nodiscard]] const std::vector<T>& values(T Row::*member) const;
 
-  [[nodiscard]] const std::vector<HistoryColumn>& columns(const std::string& group) const;
-  /// One column by name; an unknown name is an Error that lists the known ones.
-  [[nodiscard]] const HistoryColumn& column(const std::string& group,
-                                            const std::string& name) const;
+  /// The numbers of a real column, named as in files.
+  [[nodiscard]] const std::vector<double>& values(const std::string& group,
+                                                  const std::string& column) const;
+
   [[nodiscard]] std::int64_t rows(const std::string& group) const;
 
   /// Drops every row whose step is larger than `step`: what a restart from that step has not done
   /// yet.
   void truncate_after(std::int64_t step);
 
-  /// Writes `path` as a whole: `attributes` on the root (beside format and format_version, which
-  /// are set here), and the groups. Errors: as Hdf5Writer.
-  void write(const std::string& path, const Attributes& attributes) const;
+  /// Writes all groups as a file of their own; `attributes` go on its root beside format and
+  /// format_version. Errors: as Hdf5Writer.
+  void write(const std::string& path, const FileFormat& format, const Attributes& attributes) const;
 
-  /// The same as an evaluation.h5: "validation" and "frequency" alone.
-  void write_evaluation(const std::string& path, const Attributes& attributes) const;
-
-  /// Replaces all rows by those of an open history or checkpoint file. The columns of this object
-  /// and of the file must be the same, with one exception: a real column that the file lacks is
-  /// filled with NaN. Errors: a column that differs, columns of unequal length.
-  void read_rows(const Hdf5Reader& file);
-
-  /// A history.h5 as it stands, with its own columns; its root attributes go to *attributes if
-  /// given.
-  static History read(const std::string& path, Attributes* attributes = nullptr);
-
-  /// The groups into a file being written; for checkpoints.
+  /// Adds all groups to a file being written.
   void write_groups(Hdf5Writer& file) const;
 
+  /// Replaces all rows by those of an open file. Its columns must be the declared ones, with one
+  /// exception: a real column that the file lacks is filled with NaN. Errors, and then no row has
+  /// changed: a column or a type that differs, columns of unequal length.
+  void read_rows(const Hdf5Reader& file);
+
  private:
+  using Values = std::variant<std::vector<std::int64_t>, std::vector<double>>;
+  struct StoredColumn {
+    std::string name, unit, definition;
+    Values values;
+    std::function<double()> measure;  // null: the row has it
+    [[nodiscard]] std::int64_t size() const;
+  };
   struct Group {
-    std::string name;
-    std::string description;
-    std::vector<HistoryColumn> columns;
+    std::string name, description;
+    bool may_be_absent;
+    std::vector<StoredColumn> columns;
   };
 
-  static void write_group(Hdf5Writer& file, const Group& group);
+  void declare(Group group);
+  void extend(const std::string& group, const MeasuredColumn& column);
+  static std::vector<StoredColumn> read_columns(const Hdf5Reader& file, const Group& group);
   [[nodiscard]] const Group& group(const std::string& name) const;
-  Group& group(const std::string& name);
+  [[nodiscard]] Group& group(const std::string& name);
 
   std::vector<Group> groups_;
 };
 
-/// Newest format version of history.h5 that is written and read.
-inline constexpr std::int64_t history_format_version = 2;
+template <class Row>
+void History::declare() {
+  Group added{Row::group.name, Row::group.description, Row::group.may_be_absent, {}};
+  for (const Column<Row>& column : Row::group.columns) {
+    const bool whole = std::holds_alternative<std::int64_t Row::*>(column.member);
+    added.columns.push_back({column.name, column.unit, column.definition,
+                             whole ? Values(std::vector<std::int64_t>()) : std::vector<double>(),
+                             nullptr});
+  }
+  declare(std::move(added));
+}
 
-/// Format version of evaluation.h5 that is written.
-inline constexpr std::int64_t evaluation_format_version = 1;
+template <class Row>
+void History::append(const Row& row) {
+  std::vector<StoredColumn>& columns = group(Row::group.name).columns;
+  const std::size_t own = Row::group.columns.size();
+  std::vector<double> measured;  // before anything is added: a row is added whole or not at all
+  for (std::size_t i = own; i < columns.size(); ++i) measured.push_back(columns[i].measure());
+  const auto add = [&](std::size_t i, auto value) {
+    std::get<std::vector<decltype(value)>>(columns[i].values).push_back(value);
+  };
+  for (std::size_t i = 0; i < own; ++i) {
+    std::visit([&](auto member) { add(i, std::invoke(member, row)); },
+               Row::group.columns[i].member);
+  }
+  for (std::size_t i = own; i < columns.size(); ++i) add(i, measured[i - own]);
+}
+
+template <class Row, class T>
+const std::vector<T>& History::values(T Row::*member) const {
+  std::size_t i = 0;
+  while (Row::group.columns.at(i).member != decltype(Column<Row>::member)(member)) ++i;
+  return std::get<std::vector<T>>(group(Row::group.name).columns[i].values);
+}
 
 }  // namespace lexikos

@@ -4,9 +4,19 @@
 #include <limits>
 
 #include "kernels/binned_sum.hpp"
+#include "train/step_record.hpp"
 
 namespace lexikos {
 namespace {
+
+constexpr FileFormat evaluation_format = {"lexikos-evaluation", 1};
+
+/// What the numbers of an evaluation.h5 mean.
+constexpr const char* evaluation_definition =
+    "loss: negative log-likelihood in nats, summed over the targets of windows of T tokens of the "
+    "validation split and divided by their number; windows do not overlap and are spread evenly, "
+    "each target is predicted from the tokens before it in its window. perplexity: exp(loss), per "
+    "token. Bins: by an id's relative frequency in the training tokens.";
 
 double mean(double sum, Index count) {
   return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
@@ -23,20 +33,55 @@ double BinLoss::loss() const { return mean(nll, targets); }
 
 double Evaluation::loss() const { return mean(nll, targets); }
 
-std::string evaluation_definition() {
-  return "loss: negative log-likelihood in nats, summed over the targets of windows of T tokens "
-         "of the validation split and divided by their number; windows do not overlap and are "
-         "spread evenly, each target is predicted from the tokens before it in its window. "
-         "perplexity: "
-         "exp(loss), per token. Bins: by an id's relative frequency in the training tokens.";
-}
+double ValidationRow::perplexity() const { return std::exp(loss); }
+
+double FrequencyRow::perplexity() const { return std::exp(loss); }
+
+const RowGroup<ValidationRow> ValidationRow::group = {
+    "validation",
+    "one row an evaluation on the validation tokens",
+    {step_column<ValidationRow>(),
+     tokens_column<ValidationRow>(),
+     {"loss", "nats per token",
+      "cross entropy summed over the validation targets and divided by their number",
+      &ValidationRow::loss},
+     {"perplexity", "1", "exp(loss), per token", &ValidationRow::perplexity},
+     {"targets", "tokens", "number of targets that were scored", &ValidationRow::targets}}};
+
+const RowGroup<FrequencyRow> FrequencyRow::group = {
+    "frequency",
+    "one row a bin of token frequency in each evaluation",
+    {step_column<FrequencyRow>(),
+     tokens_column<FrequencyRow>(),
+     {"lower", "1",
+      "the bin holds the ids whose relative frequency in the training tokens is at least this and "
+      "below `upper`",
+      &FrequencyRow::lower},
+     {"upper", "1", "end of the bin, infinite for the last", &FrequencyRow::upper},
+     {"ids", "1", "ids of the vocabulary in this bin", &FrequencyRow::ids},
+     {"targets", "tokens", "validation targets whose id is in this bin", &FrequencyRow::targets},
+     {"loss", "nats per token",
+      "cross entropy summed over these targets and divided by their number", &FrequencyRow::loss},
+     {"perplexity", "1", "exp(loss), per token of this bin", &FrequencyRow::perplexity}},
+    /* may_be_absent = */ true};
 
 void append(History& history, const Evaluation& e, Index step, Index tokens) {
-  history.append("validation", {step, tokens, e.loss(), std::exp(e.loss()), e.targets});
+  history.append(ValidationRow{step, tokens, e.loss(), e.targets});
   for (const BinLoss& b : e.bins) {
-    history.append("frequency", {step, tokens, b.bin.lower, b.bin.upper, b.bin.ids, b.targets,
-                                 b.loss(), std::exp(b.loss())});
+    history.append(
+        FrequencyRow{step, tokens, b.bin.lower, b.bin.upper, b.bin.ids, b.targets, b.loss()});
   }
+}
+
+void write_evaluation(const std::string& path, const Attributes& attributes,
+                      const Evaluation& evaluation, Index step, Index tokens) {
+  History history;
+  history.declare<ValidationRow>();
+  history.declare<FrequencyRow>();
+  append(history, evaluation, step, tokens);
+  Attributes all = attributes;
+  all.set("step", step).set("tokens", tokens).set("definition", evaluation_definition);
+  history.write(path, evaluation_format, all);
 }
 
 template <class S>

@@ -29,11 +29,33 @@ struct Evaluation {
   double loss() const;        ///< nats per token
 };
 
-/// What the numbers mean, in a sentence: printed and stored with them.
-std::string evaluation_definition();
+/// The validation targets in all.
+struct ValidationRow {
+  Index step = 0, tokens = 0;
+  double loss = 0;  // nats per token
+  Index targets = 0;
+  double perplexity() const;
+  static const RowGroup<ValidationRow> group;
+};
 
-/// Adds a row to "validation" and one a bin to "frequency".
+/// The validation targets whose ids are in one bin of frequency.
+struct FrequencyRow {
+  Index step = 0, tokens = 0;
+  double lower = 0, upper = 0;
+  Index ids = 0, targets = 0;
+  double loss = 0;  // nats per token
+  double perplexity() const;
+  static const RowGroup<FrequencyRow> group;
+};
+
+/// Adds a ValidationRow and a FrequencyRow a bin.
 void append(History& history, const Evaluation& evaluation, Index step, Index tokens);
+
+/// Writes what an evaluation found as an evaluation.h5: the groups "validation" and "frequency",
+/// and `attributes` beside `step`, `tokens` and the definition of the numbers. Errors: as
+/// Hdf5Writer.
+void write_evaluation(const std::string& path, const Attributes& attributes,
+                      const Evaluation& evaluation, Index step, Index tokens);
 
 /// Evaluates a model on windows that are spread evenly over the validation tokens. Which windows,
 /// and the context that each target is predicted from, depend on the deck alone, never on ranks or

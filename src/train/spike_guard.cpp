@@ -9,12 +9,6 @@
 namespace lexikos {
 namespace {
 
-constexpr const char* column_name = "skipped";
-
-const std::vector<double>& values_of(const History& history, const char* column) {
-  return std::get<std::vector<double>>(history.column("history", column).values);
-}
-
 /// NaN, where an older program wrote the row, is not "left out".
 bool left_out(double value) { return value > 0; }
 
@@ -39,20 +33,14 @@ SpikeGuardSettings SpikeGuardSettings::read(const Deck& deck) {
   return s;
 }
 
-SpikeGuard::SpikeGuard(const SpikeGuardSettings& settings, History& history)
-    : settings_(settings), history_(history) {
-  history.add_column("history", column_name, History::Type::real, "1",
-                     "1 where the spike guard left this step's update out, else 0");
-}
-
-void SpikeGuard::restart() {
+void SpikeGuard::restart(const History& history) {
   skipped_ = 0;
-  for (const double value : values_of(history_, column_name)) skipped_ += left_out(value) ? 1 : 0;
+  for (const double value : history.values(&StepRecord::skipped)) skipped_ += left_out(value);
 }
 
-bool SpikeGuard::is_spike(const char* column, double value) const {
-  const std::vector<double>& all = values_of(history_, column);
-  const std::vector<double>& skipped = values_of(history_, column_name);
+bool SpikeGuard::is_spike(const History& history, double StepRecord::*column, double value) const {
+  const std::vector<double>& all = history.values(column);
+  const std::vector<double>& skipped = history.values(&StepRecord::skipped);
   double sum = 0, squares = 0, shift = 0;
   Index count = 0;
   for (std::size_t i = all.size(); i > 0 && count < settings_.window; --i) {
@@ -69,11 +57,14 @@ bool SpikeGuard::is_spike(const char* column, double value) const {
   return value - shift > mean + settings_.deviations * std::sqrt(variance);
 }
 
-bool SpikeGuard::skips(double loss, double gradient_norm) {
+bool SpikeGuard::skips(const History& history, double loss, double gradient_norm) {
   if (settings_.deviations == 0) return false;
-  if (!is_spike("train_loss", loss) && !is_spike("gradient_norm", gradient_norm)) return false;
+  if (!is_spike(history, &StepRecord::loss, loss) &&
+      !is_spike(history, &StepRecord::gradient_norm, gradient_norm)) {
+    return false;
+  }
   Index in_a_row = 0;
-  const std::vector<double>& skipped = values_of(history_, column_name);
+  const std::vector<double>& skipped = history.values(&StepRecord::skipped);
   while (in_a_row < static_cast<Index>(skipped.size()) &&
          left_out(skipped[skipped.size() - 1 - in_a_row])) {
     ++in_a_row;

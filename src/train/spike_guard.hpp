@@ -5,6 +5,7 @@
 #include "deck/deck.hpp"
 #include "kokkos_types.hpp"
 #include "outputs/history.hpp"
+#include "train/step_record.hpp"
 
 namespace lexikos {
 
@@ -15,29 +16,28 @@ struct SpikeGuardSettings {
   static SpikeGuardSettings read(const Deck& deck);
 };
 
-/// The window is the last rows of the history whose update was done. The history is in every
-/// checkpoint, so that a restart decides as the straight run does.
+/// A step is compared with the last rows of the history whose update was done, spike_guard.window
+/// of them: its stretch. The history is in every checkpoint, so that a restart decides as the
+/// straight run does.
 class SpikeGuard {
  public:
-  /// Adds the column "skipped" to `history`, which must outlive the guard.
-  SpikeGuard(const SpikeGuardSettings& settings, History& history);
+  explicit SpikeGuard(const SpikeGuardSettings& settings) : settings_(settings) {}
 
-  /// Counts anew, after the rows of the history came from a checkpoint.
-  void restart();
+  /// Counts anew, after the rows of `history` came from a checkpoint.
+  void restart(const History& history);
 
-  /// True where the step after those of the history must do without its update: its loss or its
-  /// gradient norm is more than z standard deviations above the mean of the window, which is full.
+  /// True where the step after those of `history` must do without its update: its loss or its
+  /// gradient norm is more than z standard deviations above the mean of the stretch, which is full.
   /// Counts it. Throws Error(numerical) where too many steps in a row were left out already.
-  bool skips(double loss, double gradient_norm);
+  bool skips(const History& history, double loss, double gradient_norm);
 
   /// Steps left out since the start of training.
   Index skipped() const { return skipped_; }
 
  private:
-  bool is_spike(const char* column, double value) const;
+  bool is_spike(const History& history, double StepRecord::*column, double value) const;
 
   SpikeGuardSettings settings_;
-  const History& history_;
   Index skipped_ = 0;
 };
 

@@ -1,19 +1,20 @@
 #include "train/trainer.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
 
-#include "capacity/analysis.hpp"
 #include "console/configuration.hpp"
 #include "outputs/provenance.hpp"
 #include "train/checkpoint_use.hpp"
+#include "train/geometry.hpp"
 #include "train/member_files.hpp"
 #include "train/post_mortem.hpp"
+#include "train/run_history.hpp"
 #include "train/stop_signal.hpp"
 #include "train/tables.hpp"
+#include "utils/median.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -38,20 +39,18 @@ bool history_is_finished(const std::string& folder, Index step) {
   }
 }
 
-template <class S>
-void zero_gradients(const ExecSpace& space, const Parameters<S>& parameters) {
+void zero_gradients(const ExecSpace& space, const Parameters<float>& parameters) {
   const Region region("Lexikos::trainer::zero_gradients",
                       {.bytes = bytes_of(parameters.gradients())});
-  Kokkos::deep_copy(space, parameters.gradients(), S(0));
+  Kokkos::deep_copy(space, parameters.gradients(), 0.0f);
 }
 
 DeviceSum element(const Buffer<double>& sums, Index i) { return DeviceSum(sums.data() + i); }
 
 }  // namespace
 
-template <class S>
-Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Communicator& comm,
-                    Console& console)
+Trainer::Trainer(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
+                 Console& console)
     : settings_(settings),
       data_(std::move(data)),
       comm_(comm),
@@ -61,18 +60,20 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
               comm.rank(), comm.size(), model_.shape().micro_batch, settings.run.seed,
               settings.run.data.batch_options()),
       sums_("Lexikos::trainer::sums", 2),
-      guard_(settings.spike_guard, history_),
+      history_(run_history()),
+      guard_(settings.spike_guard),
       gemm_rate_of_all_(nan_value),
       unigram_nats_(nan_value) {
   const bool shard = settings_.parallel.shard_optimizer;
   comm_.on_all([&] {
     model_.allocate(settings_.run.seed, shard ? comm_.rank() : 0, shard ? comm_.size() : 1);
   });
-  reducer_ = std::make_unique<GradientReducer<S>>(comm_, settings_.parallel,
-                                                  model_.parameters().gradients());
+  for (const MeasuredColumn& column : model_.columns()) history_.extend<StepRecord>(column);
+  reducer_ = std::make_unique<GradientReducer<float>>(comm_, settings_.parallel,
+                                                      model_.parameters().gradients());
   if (shard) {
-    gatherer_ =
-        std::make_unique<SliceGatherer<S>>(comm_, settings_.parallel, model_.parameters().values());
+    gatherer_ = std::make_unique<SliceGatherer<float>>(comm_, settings_.parallel,
+                                                       model_.parameters().values());
   }
   if (data_.validation) {
     evaluator_.emplace(settings_.run, data_, comm_, model_);
@@ -80,25 +81,21 @@ Trainer<S>::Trainer(const MemberSettings<S>& settings, RunData data, const Commu
     unigram_nats_ = unigram_nats(settings_.run, data_, model_.shape().context);
   }
   checkpoint_seconds_ =
-      3.0 * static_cast<double>(model_.list().arena_size()) * sizeof(S) / slow_disk;
+      3.0 * static_cast<double>(model_.list().arena_size()) * sizeof(float) / slow_disk;
   if (settings_.run.gemm_rate) {
     const Index positions = std::max<Index>(1, model_.shape().positions());
     const auto products = step_products(settings_.model.transformer, data_.vocabulary,
                                         settings_.model.head.chunk, positions);
     gemm_rate_ = settings_.model.execution.compute == Compute::bf16
                      ? measure_gemm_rate<Bf16>(products)
-                     : measure_gemm_rate<S>(products);
+                     : measure_gemm_rate<float>(products);
     gemm_rate_of_all_ = comm_.sum(gemm_rate_.sustained());
   }
 }
 
-template <class S>
-double Trainer<S>::flops_per_token() const {
-  return lexikos::flops_per_token(model_);
-}
+double Trainer::flops_per_token() const { return lexikos::flops_per_token(model_); }
 
-template <class S>
-void Trainer<S>::restart(const std::string& path, SealCheck seal) {
+void Trainer::restart(const std::string& path, SealCheck seal) {
   CheckpointHeader header;
   comm_.on_all([&] {
     header = load_state(path, model_.parameters(), history_, seal);
@@ -113,16 +110,15 @@ void Trainer<S>::restart(const std::string& path, SealCheck seal) {
     fail(Status::deck, "'" + path + "' is at step " + std::to_string(done_) +
                            ", past run.steps = " + std::to_string(settings_.run.steps));
   }
-  const auto& seconds = std::get<std::vector<double>>(history_.column("history", "seconds").values);
+  const auto& seconds = history_.values(&StepRecord::train_seconds);
   train_seconds_ = seconds.empty() ? 0.0 : seconds.back();
-  const auto& losses = std::get<std::vector<double>>(history_.column("validation", "loss").values);
+  const auto& losses = history_.values(&ValidationRow::loss);
   if (!losses.empty()) outcome_.validation_loss = losses.back();
-  guard_.restart();
+  guard_.restart(history_);
   console_.line("restart from " + path + ", step " + std::to_string(done_));
 }
 
-template <class S>
-StepRecord Trainer<S>::step(Index number) {
+StepRecord Trainer::step(Index number) {
   const Kokkos::Timer timer;
   const StepBatch* batch = nullptr;
   {
@@ -130,7 +126,7 @@ StepRecord Trainer<S>::step(Index number) {
     comm_.on_all([&] { batch = &loader_.load(number - 1); });
   }
   const double data_seconds = timer.seconds();
-  const Parameters<S>& parameters = model_.parameters();
+  const Parameters<float>& parameters = model_.parameters();
   zero_gradients(space_, parameters);
 
   model_.forward_backward(space_, *batch, reducer_.get(), element(sums_, 0));
@@ -138,33 +134,36 @@ StepRecord Trainer<S>::step(Index number) {
     const Region region("Lexikos::trainer::reduce");
     reducer_->finish(space_);
   }
-  squared_norm<S>(space_, parameters.gradients(), element(sums_, 1));
+  squared_norm<float>(space_, parameters.gradients(), element(sums_, 1));
 
   // The one transfer of a step: the update must not happen where these are not finite.
   const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
   StepRecord r;
   r.step = number;
+  r.tokens = number * settings_.run.batch_tokens;
   r.data_seconds = data_seconds;
   r.loss = comm_.sum(sums(0)) / static_cast<double>(batch->targets_global);
   r.gradient_norm = std::sqrt(sums(1));
   r.learning_rate = settings_.schedule.at(number);
   if (!std::isfinite(r.loss) || !std::isfinite(r.gradient_norm)) stop_at(r, *batch);
-  r.skipped = guard_.skips(r.loss, r.gradient_norm);
-  if (!r.skipped) {
+  const bool skips = guard_.skips(history_, r.loss, r.gradient_norm);
+  r.skipped = skips ? 1 : 0;
+  if (!skips) {
     // The moments count the updates there were: their start-up correction does too.
-    adamw_update<S>(space_, settings_.adamw, r.learning_rate, number - guard_.skipped(),
-                    clip_scale(settings_.adamw, r.gradient_norm), parameters);
+    adamw_update<float>(space_, settings_.adamw, r.learning_rate, number - guard_.skipped(),
+                        clip_scale(settings_.adamw, r.gradient_norm), parameters);
     if (gatherer_) gatherer_->gather(space_);
   }
   space_.fence();
   r.seconds = timer.seconds();
+  r.tokens_per_second = static_cast<double>(settings_.run.batch_tokens) / r.seconds;
   done_ = number;
   train_seconds_ += r.seconds;
+  r.train_seconds = train_seconds_;
   return r;
 }
 
-template <class S>
-void Trainer<S>::stop_at(const StepRecord& r, const StepBatch& batch) {
+void Trainer::stop_at(const StepRecord& r, const StepBatch& batch) {
   const PostMortem found = examine(space_, model_, batch, loader_, r.step, comm_);
   std::string line = std::isfinite(r.loss) ? "the gradient" : "the loss";
   line += " is not finite at step " + std::to_string(r.step) + "; stopped before the update, ";
@@ -176,7 +175,7 @@ void Trainer<S>::stop_at(const StepRecord& r, const StepBatch& batch) {
     try {
       Attributes more = attributes("stopped");
       more.set("loss", r.loss).set("gradient_norm", r.gradient_norm);
-      history_.write(settings_.directory + "/history.h5", attributes("stopped"));
+      history_.write(settings_.directory + "/history.h5", history_format, attributes("stopped"));
       const std::string path = post_mortem_path(settings_.directory, r.step);
       write_post_mortem(path, more, found);
       line += ", details are in " + path;
@@ -187,8 +186,7 @@ void Trainer<S>::stop_at(const StepRecord& r, const StepBatch& batch) {
   fail(Status::numerical, line + "; lower optimizer.learning_rate or optimizer.clip_norm");
 }
 
-template <class S>
-void Trainer<S>::evaluate() {
+void Trainer::evaluate() {
   if (!evaluator_) return;
   const Clock clock;
   const Evaluation e = evaluator_->run(space_);
@@ -202,50 +200,22 @@ void Trainer<S>::evaluate() {
   console_.line(text);
 }
 
-template <class S>
-void Trainer<S>::record_geometry(Index matrix, const std::vector<float>& rows) {
-  capacity::AnalysisSettings settings;
-  settings.spectrum_width = 0;  // eigenvalues are the job `capacity`'s
-  const capacity::MatrixReport report = capacity::analyse(
-      WeightMatrix::over(rows.data(), model_.shape().vocabulary, model_.shape().width,
-                         matrix == 0 ? "the input matrix" : "the head's matrix"),
-      settings, comm_);
-  const capacity::SetStatistics &raw = report.sets[0], &centred = report.sets[1];
-  history_.append("geometry", {done_, done_ * settings_.run.batch_tokens, matrix, raw.mean,
-                               raw.deviation, raw.epsilon(), centred.epsilon()});
-}
-
-template <class S>
-void Trainer<S>::measure_geometry() {
-  record_geometry(0, input_matrix_on_host(model_));
-  if (model_.embedding_counts().shared == 0) record_geometry(1, output_matrix_on_host(model_));
-}
-
-template <class S>
-void Trainer<S>::record(const StepRecord& r) {
-  const Index tokens = r.step * settings_.run.batch_tokens;
-  history_.append("history",
-                  {r.step, tokens, r.loss, r.learning_rate, r.gradient_norm, train_seconds_,
-                   settings_.run.batch_tokens / r.seconds, r.data_seconds, r.skipped ? 1.0 : 0.0});
-}
-
-template <class S>
-void Trainer<S>::report(const StepRecord& r) {
+void Trainer::report(const StepRecord& r) {
   const RunSettings& run = settings_.run;
   if (r.step % run.log_every == 0 || r.step == run.steps || r.step == 1) {
     StepLine line;
     line.step = r.step;
     line.steps = run.steps;
-    line.tokens = r.step * run.batch_tokens;
+    line.tokens = r.tokens;
     line.loss = r.loss;
     line.learning_rate = r.learning_rate;
     line.gradient_norm = r.gradient_norm;
-    line.tokens_per_second = run.batch_tokens / r.seconds;
+    line.tokens_per_second = r.tokens_per_second;
     line.data_seconds = r.data_seconds;
     line.gemm_share = flops_per_token() * line.tokens_per_second / gemm_rate_of_all_;
     console_.step(line);
   }
-  if (r.skipped) {
+  if (r.skipped > 0) {
     char text[160];
     std::snprintf(text, sizeof text, "step=%lld left out by the spike guard: loss=%.4f norm=%.2f",
                   static_cast<long long>(r.step), r.loss, r.gradient_norm);
@@ -254,16 +224,14 @@ void Trainer<S>::report(const StepRecord& r) {
   console_.progress(r.step, run.steps, train_seconds_);
 }
 
-template <class S>
-double Trainer<S>::seconds_to_stop() const {
+double Trainer::seconds_to_stop() const {
   const Index every = settings_.run.validation_every;
   const bool evaluates = every > 0 && (done_ + 1) % every == 0;
   // One more step, what it brings with it, and a checkpoint that takes longer than the last.
   return step_seconds_ + (evaluates ? evaluation_seconds_ : 0.0) + 1.5 * checkpoint_seconds_;
 }
 
-template <class S>
-Request Trainer<S>::request(const Clock& wall_clock, std::optional<double> wall_limit) {
+Request Trainer::request(const Clock& wall_clock, std::optional<double> wall_limit) {
   std::vector<double> asked(3, 0.0);
   // All ranks must do the same, so the root's clock and folder decide; a signal may reach any rank.
   if (comm_.is_root()) {
@@ -283,8 +251,7 @@ Request Trainer<S>::request(const Clock& wall_clock, std::optional<double> wall_
   return r;
 }
 
-template <class S>
-void Trainer<S>::dump() {
+void Trainer::dump() {
   save_checkpoint();
   save_history("running");
   save_embedding("running");
@@ -293,24 +260,25 @@ void Trainer<S>::dump() {
                 std::to_string(done_));
 }
 
-template <class S>
-Outcome Trainer<S>::train(const Clock& wall_clock, std::optional<double> wall_limit) {
+Outcome Trainer::train(const Clock& wall_clock, std::optional<double> wall_limit) {
   const RunSettings& run = settings_.run;
   const auto due = [&](Index every) { return every > 0 && done_ % every == 0; };
   comm_.on_root([&] { make_directory(settings_.directory); });
   if (done_ == 0 && run.validation_every > 0) evaluate();
-  if (done_ == 0 && run.geometry_every > 0) measure_geometry();
+  if (done_ == 0 && run.geometry_every > 0)
+    measure_geometry(model_, comm_, done_, done_ * run.batch_tokens, history_);
   bool stop = false;
   while (done_ < run.steps && !stop) {
     const StepRecord r = step(done_ + 1);
     step_seconds_ = r.seconds;
-    record(r);
+    history_.append(r);
     report(r);
     if (due(run.validation_every) && done_ < run.steps) {
       evaluate();
       save_history("running");
     }
-    if (due(run.geometry_every)) measure_geometry();
+    if (due(run.geometry_every))
+      measure_geometry(model_, comm_, done_, done_ * run.batch_tokens, history_);
     const Request asked = request(wall_clock, wall_limit);
     stop = asked.stop();
     if (asked.dump) {
@@ -326,15 +294,14 @@ Outcome Trainer<S>::train(const Clock& wall_clock, std::optional<double> wall_li
   return outcome_;
 }
 
-template <class S>
-void Trainer<S>::finish_files() {
+void Trainer::finish_files() {
   if (!outcome_.finished) {
     if (last_checkpoint_ != done_) save_checkpoint();
     save_history("stopped");
     console_.line("terminated on " + why_stopped_ + "; restart with -r latest");
     return;
   }
-  const auto& steps = std::get<0>(history_.column("validation", "step").values);
+  const auto& steps = history_.values(&ValidationRow::step);
   const bool evaluated = !evaluator_ || (!steps.empty() && steps.back() == done_);
   if (!evaluated || last_checkpoint_ != done_) {
     evaluate();
@@ -348,18 +315,14 @@ void Trainer<S>::finish_files() {
   save_history("finished");
 }
 
-template <class S>
-double Trainer<S>::median_tokens_per_second() const {
-  std::vector<double> rates =
-      std::get<std::vector<double>>(history_.column("history", "tokens_per_second").values);
+double Trainer::median_tokens_per_second() const {
+  std::vector<double> rates = history_.values(&StepRecord::tokens_per_second);
   if (rates.empty()) return nan_value;
   if (rates.size() > 1) rates.erase(rates.begin());
-  std::nth_element(rates.begin(), rates.begin() + rates.size() / 2, rates.end());
-  return rates[rates.size() / 2];
+  return median(std::move(rates));
 }
 
-template <class S>
-Attributes Trainer<S>::attributes(const std::string& status) const {
+Attributes Trainer::attributes(const std::string& status) const {
   Attributes a = run_attributes(settings_, data_, model_, comm_);
   a.set("status", status);
   a.set("gemm_gflops", gemm_rate_of_all_ * 1e-9);
@@ -367,13 +330,13 @@ Attributes Trainer<S>::attributes(const std::string& status) const {
   return a;
 }
 
-template <class S>
-void Trainer<S>::save_history(const std::string& status) {
-  comm_.on_root([&] { history_.write(settings_.directory + "/history.h5", attributes(status)); });
+void Trainer::save_history(const std::string& status) {
+  comm_.on_root([&] {
+    history_.write(settings_.directory + "/history.h5", history_format, attributes(status));
+  });
 }
 
-template <class S>
-void Trainer<S>::save_checkpoint() {
+void Trainer::save_checkpoint() {
   CheckpointHeader header;
   header.step = done_;
   header.tokens = done_ * settings_.run.batch_tokens;
@@ -391,14 +354,10 @@ void Trainer<S>::save_checkpoint() {
   last_checkpoint_ = done_;
 }
 
-template <class S>
-void Trainer<S>::save_embedding(const std::string& status) {
+void Trainer::save_embedding(const std::string& status) {
   comm_.on_root([&] {
     save_embedding_file(settings_.directory + "/embedding.h5", attributes(status), model_);
   });
 }
-
-template class Trainer<float>;
-template class Trainer<double>;
 
 }  // namespace lexikos

@@ -18,19 +18,9 @@
 #include "train/gemm_rate.hpp"
 #include "train/member_settings.hpp"
 #include "train/spike_guard.hpp"
+#include "train/step_record.hpp"
 
 namespace lexikos {
-
-/// What one step found.
-struct StepRecord {
-  Index step = 0;
-  double loss = 0;           // nats per token over the global batch
-  double gradient_norm = 0;  // before clipping
-  double learning_rate = 0;
-  double seconds = 0;
-  double data_seconds = 0;  // of these: until every rank had its batch on its device
-  bool skipped = false;     // the spike guard left the update out
-};
 
 /// How a member's training ended.
 struct Outcome {
@@ -49,11 +39,10 @@ struct Request {
   bool stop() const { return signal != 0 || out_of_time; }
 };
 
-template <class S>
 class Trainer {
  public:
   /// Collective over `comm`; allocates everything a run needs.
-  Trainer(const MemberSettings<S>& settings, RunData data, const Communicator& comm,
+  Trainer(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
           Console& console);
 
   /// Goes on from a checkpoint file. Throws Error(file).
@@ -72,7 +61,7 @@ class Trainer {
 
   /// FLOP of training one token.
   double flops_per_token() const;
-  const Model<S>& model() const { return model_; }
+  const Model<float>& model() const { return model_; }
   /// See Model::time_interface.
   void time_interface(double* seconds) { model_.time_interface(seconds); }
   Index done() const { return done_; }
@@ -80,9 +69,6 @@ class Trainer {
  private:
   [[noreturn]] void stop_at(const StepRecord& r, const StepBatch& batch);
   void evaluate();
-  void measure_geometry();
-  void record_geometry(Index matrix, const std::vector<float>& rows);
-  void record(const StepRecord& r);
   void report(const StepRecord& r);
   void save_checkpoint();
   void save_history(const std::string& status);
@@ -94,16 +80,16 @@ class Trainer {
   Attributes attributes(const std::string& status) const;
   double median_tokens_per_second() const;
 
-  MemberSettings<S> settings_;
+  MemberSettings<float> settings_;
   RunData data_;
   const Communicator& comm_;
   Console& console_;
-  Model<S> model_;
+  Model<float> model_;
   BatchLoader loader_;
-  std::optional<Evaluator<S>> evaluator_;
-  std::unique_ptr<GradientReducer<S>> reducer_;
-  std::unique_ptr<SliceGatherer<S>> gatherer_;  // null: every rank updates all parameters
-  Buffer<double> sums_;                         // of this rank's nll, and the squared gradient norm
+  std::optional<Evaluator<float>> evaluator_;
+  std::unique_ptr<GradientReducer<float>> reducer_;
+  std::unique_ptr<SliceGatherer<float>> gatherer_;  // null: every rank updates all parameters
+  Buffer<double> sums_;  // of this rank's nll, and the squared gradient norm
   History history_;
   SpikeGuard guard_;
   ExecSpace space_;

@@ -7,6 +7,7 @@
 
 #include "harness/catch.hpp"
 #include "harness/file_fixtures.hpp"
+#include "harness/history_rows.hpp"
 #include "outputs/checkpoint.hpp"
 
 using namespace lexikos;
@@ -58,17 +59,9 @@ CheckpointHeader header_of(std::int64_t step) {
   return header;
 }
 
-History history_of(std::int64_t rows) {
-  History history;
-  for (std::int64_t step = 1; step <= rows; ++step) {
-    history.append("history", {step, step, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
-  }
-  return history;
-}
-
 void write(const std::string& path, std::int64_t step, float start = 1) {
   Model<float> model(start);
-  write_checkpoint<float>(path, header_of(step), model.arrays<const float>(), history_of(3));
+  write_checkpoint<float>(path, header_of(step), model.arrays<const float>(), some_history(3));
 }
 
 std::string read_error(const std::string& path, Model<float>& model, History* history = nullptr) {
@@ -88,10 +81,10 @@ TEMPLATE_TEST_CASE("a checkpoint comes back bit for bit", "", float, double) {
   model.values[0][2] = std::numeric_limits<TestType>::infinity();
   model.values[0][3] = std::nextafter(TestType(1), TestType(2));
   write_checkpoint<TestType>(path, header_of(12), model.template arrays<const TestType>(),
-                             history_of(12));
+                             some_history(12));
 
   Model<TestType> read(50);
-  History history;
+  History history = empty_history();
   const CheckpointHeader header =
       read_checkpoint<TestType>(path, read.template arrays<TestType>(), &history);
   for (std::size_t i = 0; i < model.values.size(); ++i) {
@@ -148,9 +141,11 @@ TEST_CASE("a checkpoint of another model is refused with name and shapes") {
     CHECK(contains(text, "it holds float32 and this run keeps float64"));
   }
   SECTION("other history columns") {
-    History history;
-    history.add_column("history", "count", History::Type::whole, "1", "count");
-    CHECK(contains(read_error(path, model, &history), "no column 'count'"));
+    History history = empty_history();
+    history.extend<LossRow>({"new", "1", "new", [] { return 1.0; }});
+    write_checkpoint<float>(path, header_of(1), model.arrays<const float>(), history);
+    history = empty_history();
+    CHECK(contains(read_error(path, model, &history), "has a column 'new'"));
   }
 }
 
@@ -163,7 +158,7 @@ TEST_CASE("what is no checkpoint is refused in one line") {
   CHECK(contains(read_error(folder.path(), model), "it is a folder"));
   write_bytes(path, "step = 1\n");
   CHECK(contains(read_error(path, model), "not an HDF5 file"));
-  History().write(path, {});
+  empty_history().write(path, history_format, {});
   CHECK(contains(read_error(path, model),
                  "a 'lexikos-history' file where 'lexikos-checkpoint' is expected"));
   {
@@ -262,7 +257,7 @@ TEST_CASE("old checkpoints are removed, and what killed writers left") {
       write(checkpoint_path(folder.path(), step), step);
   };
   fill();
-  History().write(folder.file("history.h5"), {});
+  empty_history().write(folder.file("history.h5"), history_format, {});
   write_bytes(folder.file("checkpoint_00000009.h5.tmp.4711"), "half");
   write_bytes(folder.file("history.h5.tmp.4711"), "another program's");
   prune_checkpoints(folder.path(), {0, 2});

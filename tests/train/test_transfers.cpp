@@ -69,7 +69,7 @@ Seen second_step(const std::string& text) {
   Console silent(false);
   const auto settings =
       MemberSettings<float>::read(Deck::from_string(text, "test.toml"), "", "unused");
-  Trainer<float> trainer(settings, open_data(settings.run, comm), comm, silent);
+  Trainer trainer(settings, open_data(settings.run, comm), comm, silent);
   trainer.step(1);
   return watch([&] { trainer.step(2); });
 }

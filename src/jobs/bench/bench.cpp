@@ -42,7 +42,7 @@ struct Timings {
 
 /// Steps and passes of bare products in turn, so that both see the same hour of the machine.
 template <class A>
-Timings time_steps(Trainer<float>& trainer, Index steps, const std::vector<StepProduct>& products,
+Timings time_steps(Trainer& trainer, Index steps, const std::vector<StepProduct>& products,
                    RegionTable& regions, Console& console) {
   GemmProbe<A> probe(products);
   Timings t;
@@ -82,7 +82,7 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
   MemberSettings<float> timed = settings;
   timed.run.gemm_rate = false;  // measured here, between the steps
   const bool bf16 = settings.model.execution.compute == Compute::bf16;
-  Trainer<float> trainer(timed, std::move(data), comm, console);
+  Trainer trainer(timed, std::move(data), comm, console);
   const Index positions = std::max<Index>(1, trainer.model().shape().positions());
   const auto products = step_products(timed.model.transformer, trainer.model().shape().vocabulary,
                                       timed.model.head.chunk, positions);

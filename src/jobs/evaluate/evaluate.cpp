@@ -83,16 +83,14 @@ Outcome evaluate(const MemberSettings<float>& settings, const std::string& asked
   const double seconds = clock.seconds();
   print(console, e, data);
 
-  History history;
-  append(history, e, header.step, header.tokens);
   Attributes attributes = run_attributes(settings, data, model, comm);
-  attributes.set("checkpoint", file_name(path)).set("step", header.step);
-  attributes.set("tokens", header.tokens).set("definition", evaluation_definition());
+  attributes.set("checkpoint", file_name(path));
   attributes.set("validation_unigram_nats",
                  unigram_nats(settings.run, data, model.shape().context));
   comm.on_root([&] {
     make_directory(settings.directory);
-    history.write_evaluation(settings.directory + "/evaluation.h5", attributes);
+    write_evaluation(settings.directory + "/evaluation.h5", attributes, e, header.step,
+                     header.tokens);
   });
   return {true, e.loss(), e.targets, static_cast<double>(e.targets) / seconds,
           model.list().count()};

@@ -7,6 +7,7 @@
 #include "console/configuration.hpp"
 #include "train/checkpoint_use.hpp"
 #include "train/member_files.hpp"
+#include "train/run_history.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -84,7 +85,7 @@ void bake(const MemberSettings<float>& settings, const std::string& asked, const
     header.code_version = code_version();
     header.member = "";
     make_directory(baked.directory);
-    save_state(baked.directory, header, to.parameters(), History());
+    save_state(baked.directory, header, to.parameters(), run_history());
     write_text(baked.directory + "/deck.toml", baked.resolved_deck);
     console.line("baked " + path + ": " + settings.model.interface + " (" +
                  format_count(from.embedding_counts().trainable) + " parameters) into a table of " +

@@ -7,6 +7,7 @@
 #include "console/configuration.hpp"
 #include "jobs/exchange/llama_tensors.hpp"
 #include "train/member_files.hpp"
+#include "train/run_history.hpp"
 #include "utils/text.hpp"
 #include "weights/weight_file.hpp"
 
@@ -170,7 +171,7 @@ void import_model(const MemberSettings<float>& settings, const Communicator& com
 
     const std::string deck = deck_beside(settings);
     make_directory(settings.directory);
-    save_state(settings.directory, header_of(settings, config, deck), parameters, History());
+    save_state(settings.directory, header_of(settings, config, deck), parameters, run_history());
     write_text(settings.directory + "/deck.toml", deck);
     console.line("imported " + file.path() + ": " + format_count(model.list().count()) +
                  " parameters, " + settings.model.interface + ", vocabulary " +

@@ -9,8 +9,9 @@
 
 #include "harness/catch.hpp"
 #include "harness/file_fixtures.hpp"
-#include "outputs/checkpoint.hpp"
+#include "harness/history_rows.hpp"
 #include "kill_point.hpp"
+#include "outputs/checkpoint.hpp"
 
 using namespace lexikos;
 using namespace fixtures;
@@ -30,19 +31,11 @@ void write(const std::string& folder, std::int64_t step) {
   CheckpointHeader header;
   header.step = step;
   header.deck = "[run]\nsteps = 3\n";
-  History history;
-  for (std::int64_t row = 1; row <= step; ++row) {
-    history.append("history", {row, row, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
-  }
-  write_checkpoint<float>(checkpoint_path(folder, step), header, state, history);
+  write_checkpoint<float>(checkpoint_path(folder, step), header, state, some_history(step));
 }
 
 void write_history(const std::string& folder, std::int64_t rows) {
-  History history;
-  for (std::int64_t row = 1; row <= rows; ++row) {
-    history.append("history", {row, row, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
-  }
-  history.write(folder + "/history.h5", {});
+  some_history(rows).write(folder + "/history.h5", history_format, {});
 }
 
 /// The calls of `work`, as letters.
@@ -144,7 +137,9 @@ TEST_CASE("a history whose writer is killed at any call is the old one or the ne
     INFO("call " << at << " of " << calls.size());
     const bool right = bytes_of(path) == (at <= named ? old_bytes : next_bytes);
     REQUIRE(right);
-    CHECK(History::read(path).rows("history") == (at <= named ? 3 : 70));
+    History found = empty_history();
+    found.read_rows(Hdf5Reader(path));
+    CHECK(found.rows("history") == (at <= named ? 3 : 70));
   }
 }
 
