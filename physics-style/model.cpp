@@ -8,6 +8,8 @@
 namespace lexikos {
 namespace {
 
+constexpr const char* interface_region = "Lexikos::model::interface";
+
 ModelShape shape_of(const transformer::Settings& t, const ModelSizes& sizes) {
   ModelShape shape;
   shape.vocabulary = sizes.vocabulary;
@@ -98,18 +100,6 @@ void Model<S>::embed(const ExecSpace& space, const StepBatch& batch) {
 }
 
 template <class S>
-template <class Work>
-void Model<S>::timed(const ExecSpace& space, const Work& work) const {
-  const Region region("Lexikos::model::interface");
-  if (interface_seconds_ == nullptr) return work();
-  space.fence();
-  const Kokkos::Timer timer;
-  work();
-  space.fence();
-  *interface_seconds_ += timer.seconds();
-}
-
-template <class S>
 void Model<S>::reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const {
   if (reducer != nullptr) reducer->start(space, range.begin, range.end);
 }
@@ -123,7 +113,10 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   const bool head_is_shared = embedding_->counts().shared > 0;
   refresh(space);
   Kokkos::deep_copy(space, de, S(0));
-  timed(space, [&] { embed(space, batch); });
+  {
+    const Region region(interface_region);
+    embed(space, batch);
+  }
 
   // A rank without sequences takes part in every reduction, in the same order.
   const std::size_t passes = std::max<std::size_t>(batch.micro.size(), 1);
@@ -155,7 +148,8 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   }
 
   if (batch.distinct_count > 0) {
-    timed(space, [&] { embedding_->backward(space, batch.distinct, de); });
+    const Region region(interface_region);
+    embedding_->backward(space, batch.distinct, de);
   }
   reduce(space, reducer, embedding_range_);
   if (head_is_shared) reduce(space, reducer, head_->range(parameters_.list()));

@@ -55,7 +55,8 @@ class Model {
 
   /// Gradients of sum(nll) / batch.targets_global, added to the gradient arena, and the sum of nll
   /// (nats) of this rank's targets into *nll_sum. Starts the sum over ranks of each finished slice
-  /// (reducer may be null: then nothing is reduced); the caller finishes it.
+  /// (reducer may be null: then nothing is reduced); the caller finishes it. The input interface's
+  /// part, forward and backward, is the region Lexikos::model::interface.
   void forward_backward(const ExecSpace& space, const StepBatch& batch, GradientReducer<S>* reducer,
                         const DeviceSum& nll_sum);
 
@@ -80,10 +81,6 @@ class Model {
   /// Logits of the last micro-batch that evaluate has seen, of `sequences` sequences.
   /// Overwrites out [sequences T, V].
   void logits(const ExecSpace& space, Index sequences, View2<S> out) const;
-
-  /// From here on forward_backward adds the seconds that the input interface takes, forward and
-  /// backward, to *seconds (null: no more). Waits for the device around both: for benchmarks.
-  void time_interface(double* seconds) { interface_seconds_ = seconds; }
 
   /// nll (nats) of each target, in the order of the batch's positions: valid after the two above.
   View1<double> nll(Index positions) const { return nll_.column(positions); }
@@ -111,8 +108,6 @@ class Model {
 
  private:
   void bind();
-  template <class Work>
-  void timed(const ExecSpace& space, const Work& work) const;
   void refresh(const ExecSpace& space) const;
   void embed(const ExecSpace& space, const StepBatch& batch);
   void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const;
@@ -129,7 +124,6 @@ class Model {
   Rows<S> e_, de_;
   Rows<double> nll_;
   Rows<TokenId> ids_;
-  double* interface_seconds_ = nullptr;
 };
 
 }  // namespace lexikos

@@ -62,8 +62,6 @@ class Trainer {
   /// FLOP of training one token.
   double flops_per_token() const;
   const Model<float>& model() const { return model_; }
-  /// See Model::time_interface.
-  void time_interface(double* seconds) { model_.time_interface(seconds); }
   Index done() const { return done_; }
 
  private:

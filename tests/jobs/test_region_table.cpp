@@ -61,6 +61,10 @@ TEST_CASE("regions: inner seconds belong to the inner region", "[regions]") {
   CHECK(copy.find("% copy") != std::string::npos);  // by bytes it would take longer
   CHECK(outer.find("GEMM") == std::string::npos);
   for (const std::string& line : lines) CHECK(line.size() <= 80);
+  CHECK(table.seconds_of("test::outer") >= 0.12);  // of both steps, inner regions included
+  CHECK(table.seconds_of("copy::forward") >= 0.04);
+  CHECK(table.seconds_of("copy::forward") < table.seconds_of("test::outer"));
+  CHECK(table.seconds_of("test::before") == 0);
   // 4 MFLOP and 8 MB a step, each the slower way.
   CHECK(table.bound_seconds(2, 1e9, 1e9) == Approx(0.012));
 }

@@ -12,6 +12,8 @@
 namespace lexikos {
 namespace {
 
+constexpr const char* interface_region = "model::interface";
+
 std::string percent(double share, int digits = 1) {
   char text[16];
   std::snprintf(text, sizeof text, "%.*f %%", digits, 100.0 * share);
@@ -46,20 +48,19 @@ Timings time_steps(Trainer& trainer, Index steps, const std::vector<StepProduct>
                    RegionTable& regions, Console& console) {
   GemmProbe<A> probe(products);
   Timings t;
-  double in_interface = 0;
-  trainer.time_interface(&in_interface);
   const Clock clock;
   for (Index number = 1; number <= steps; ++number) {
-    in_interface = 0;
     // The first step is slower: it compiles products and touches memory for the first time.
     const bool counts = number > 1 || steps == 1;
+    const double interface_before = regions.seconds_of(interface_region);
     if (counts) regions.start();
     const StepRecord r = trainer.step(number);
     regions.stop();
     const double rate = probe.pass();
     if (counts) {
       t.seconds.push_back(r.seconds);
-      t.interface_share.push_back(in_interface / r.seconds);
+      t.interface_share.push_back((regions.seconds_of(interface_region) - interface_before) /
+                                  r.seconds);
       t.data_share.push_back(r.data_seconds / r.seconds);
       t.gemm_rate.push_back(rate);
     }
@@ -99,7 +100,9 @@ void bench(const MemberSettings<float>& settings, RunData data, const Communicat
                std::to_string(t.seconds.size()) + ", " +
                format_count(static_cast<std::int64_t>(tokens / step)) + " tokens/s, " +
                device_text() + (bf16 ? ", bf16" : ", fp32"));
-  console.line("interface    " + percent(median(t.interface_share)) + " of a step: " +
+  console.line("interface    " +
+               (regions.available() ? percent(median(t.interface_share)) + " of a step: "
+                                    : "left to the profiling tool that is loaded: ") +
                timed.model.interface + ", forward and backward, look-up and scatter aside");
   console.line("data         " + percent(median(t.data_share), 3) +
                " of a step: waiting for its batch" +

@@ -68,8 +68,14 @@ void RegionTable::pop() {
   const double seconds = now() - entry.begin;
   Row& row = rows_[entry.name];
   row.seconds += seconds - entry.inner;
+  row.whole_seconds += seconds;
   row.calls += 1;
   if (!stack_.empty()) stack_.back().inner += seconds;
+}
+
+double RegionTable::seconds_of(const std::string& name) const {
+  const auto row = rows_.find(name);
+  return row == rows_.end() ? 0.0 : row->second.whole_seconds;
 }
 
 double RegionTable::bound_seconds(double steps, double gemm_rate, double copy_rate) const {

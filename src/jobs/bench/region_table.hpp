@@ -25,6 +25,10 @@ class RegionTable {
   void start();
   void stop();
 
+  /// Seconds in all that a region took, inner regions included: "model::interface" of
+  /// Lexikos::model::interface. 0 where it was not entered.
+  double seconds_of(const std::string& name) const;
+
   /// Seconds of a step in which every region runs at its bound (see lines).
   double bound_seconds(double steps, double gemm_rate, double copy_rate) const;
 
@@ -37,6 +41,7 @@ class RegionTable {
  private:
   struct Row {
     double seconds = 0, calls = 0;  // seconds without those of inner regions
+    double whole_seconds = 0;       // with them
     Work work;
   };
   struct Entry {
