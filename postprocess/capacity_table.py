@@ -55,8 +55,7 @@ class Row:
     log10_k_jl_random: float
     log10_k_adjusted: float
     log10_k_fitted: float
-    entropy_rank: float
-    entropy_rank_singular: float
+    effective_rank: float
     participation: float
     skewness: float
     smallest: float
@@ -128,8 +127,8 @@ def _facts(label: str, matrix: Matrix, training_known: bool) -> MatrixRow:
 
 
 def _row(label: str, matrix: Matrix, found: RowSet) -> Row:
-    same = ("epsilon", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted", "entropy_rank",
-            "entropy_rank_singular", "skewness", "smallest", "largest")
+    same = ("epsilon", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted", "effective_rank",
+            "skewness", "smallest", "largest")
     return Row(matrix=label, file=matrix.file, side=matrix.side, vocabulary=matrix.vocabulary, width=matrix.width,
                row_set=SETS[found.name], count=found.number("rows"), mean=found.number("mu"),
                deviation=found.number("sigma"), relative=found.number("epsilon_sqrt_d_half"),

@@ -23,7 +23,7 @@ EPSILON = ["variant", "matrix", "seeds", "tokens", "epsilon", "epsilon_sd", "eps
 CAPACITY_FACTS = ["matrix", "vocabulary", "width", "element", "zero_rows", "padding", "untrained", "outliers"]
 CAPACITY = [["matrix", "row_set", "mean", "deviation", "epsilon", "capacity_class", "relative"],
             ["matrix", "row_set", "log10_k_jl_textbook", "log10_k_jl_random", "log10_k_adjusted", "log10_k_fitted"],
-            ["matrix", "row_set", "entropy_rank", "participation"],
+            ["matrix", "row_set", "effective_rank", "participation"],
             ["matrix", "row_set", "count", "skewness", "smallest", "largest"]]
 PACKING = ["kind", "d", "k", "p", "repeats", "coherence", "published", "to_published", "welch"]
 FITS = ["data", "form", "cells", "number", "C", "r2", "mape"]
@@ -44,7 +44,7 @@ EFFICIENCY_FULL = ["variant", "pairs", "reached", "level", "tokens_needed", "tok
                    "tokens"]
 TASKS_FULL = [*TASKS[:4], "documents", *TASKS[4:], "chance"]
 CAPACITY_FULL = ["matrix", "file", "side", "vocabulary", "width", "row_set", "count", *CAPACITY[0][2:],
-                 *CAPACITY[1][2:], *CAPACITY[2][2:], "entropy_rank_singular", *CAPACITY[3][3:]]
+                 *CAPACITY[1][2:], *CAPACITY[2][2:], *CAPACITY[3][3:]]
 PACKING_FULL = ["source", *PACKING, "seconds", "learning_rate", "seed"]
 FITS_FULL = ["data", "form", "cells", "number", "C", "a", "b", "c", "r2", "mape"]
 

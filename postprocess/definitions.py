@@ -85,7 +85,8 @@ GEOMETRY = {
     "relative": ("eps sqrt(D)/2", "epsilon against that of random directions, 2/sqrt(D): 1 is random-like"),
     "relative_sd": ("sd of it", "sample standard deviation of eps sqrt(D)/2 over the seeds; the other columns are means "
                     "over the seeds"),
-    "effective_rank": ("effective rank", "exp of the entropy of the singular values, normalised to sum 1"),
+    "effective_rank": ("effective rank", "exp of the entropy of the singular values of the unit rows over their sum (Roy and "
+                       "Vetterli, 2007)"),
     "effective_rank_sd": ("sd of rank", "sample standard deviation of the effective rank over the seeds"),
 }
 CAPACITY = {
@@ -110,9 +111,8 @@ CAPACITY = {
     "log10_k_adjusted": ("k adjusted", "D exp(D eps^2 / C), C = 1.2934, fitted to optimised packings"),
     "log10_k_fitted": ("k four-par.", "(D exp((eps^2 D^c / C)^(1/b)))^(1/a), fitted to optimised packings, rounded up; "
                        "the published capacity, which the paper gives for epsilon < 0.1 alone"),
-    "entropy_rank": ("entropy rank", "exp of the entropy of the eigenvalues of U^T U over their sum, U the unit rows"),
-    "entropy_rank_singular": ("of singular values", "the same of their square roots, the singular values of U"),
-    "participation": ("participation", "participation ratio: (sum of these eigenvalues)^2 / sum of their squares"),
+    "participation": ("participation", "participation ratio: (sum of the eigenvalues of U^T U)^2 / sum of their squares, U "
+                      "the unit rows"),
     "skewness": ("skewness", "of the cosines of all pairs"),
     "smallest": ("smallest", "smallest cosine of a pair"),
     "largest": ("largest", "largest cosine of a pair"),
@@ -179,8 +179,8 @@ _DECIMALS = {"difference_nats": "+.4f", "difference_low": "+.4f", "difference_hi
              "word_perplexity": ".1f", "mean": "+.4f", "relative": ".2f", "relative_sd": ".2f", "effective_rank": ".1f",
              "effective_rank_sd": ".1f", "ratio": ".2f", "ratio_sd": ".2f", "lower": "g", "upper": "g",
              "coherence": ".6f", "published": ".6f", "welch": ".6f", "seconds": ".1f", "learning_rate": "g", "seed": ".0f",
-             "C": ".5f", "a": ".5f", "b": ".5f", "c": ".5f", "r2": ".5f", "entropy_rank": ".1f",
-             "entropy_rank_singular": ".1f", "participation": ".1f", "skewness": "+.2f", "smallest": "+.4f",
+             "C": ".5f", "a": ".5f", "b": ".5f", "c": ".5f", "r2": ".5f", 
+             "participation": ".1f", "skewness": "+.2f", "smallest": "+.4f",
              "largest": "+.4f", "token_cosine": "+.4f", "task_difference": "+.4f"}
 
 

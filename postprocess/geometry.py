@@ -57,7 +57,7 @@ def measure(member: str, label: str, matrix: np.ndarray, centred: bool, with_his
     mean, deviation = pair_moments(units)
     epsilon = mean + 2.0 * deviation
     return Geometry(member, label, n, len(matrix) - n, mean, deviation, epsilon, epsilon * np.sqrt(width) / 2.0,
-                    effective_rank(rows), width, centred, cosine_histogram(units) if with_histogram else None)
+                    effective_rank(units), width, centred, cosine_histogram(units) if with_histogram else None)
 
 
 def _without_dust(centred: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from .failure import FILES, Failure
 
 OLDEST_VERSION = {"lexikos-tasks": (2, "holds no metrics; score the requests again")}
 NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1,
-                  "lexikos-capacity": 1, "lexikos-packing": 1, "lexikos-tasks": 2}
+                  "lexikos-capacity": 2, "lexikos-packing": 1, "lexikos-tasks": 2}
 HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
@@ -321,7 +321,10 @@ def _matrix(path: Path, group: h5py.Group) -> Matrix:
 
 def _row_set(name: str, group: h5py.Group) -> RowSet:
     counts = group["histogram"][()] if "histogram" in group else None
-    return RowSet(name, {key: _plain(value) for key, value in group.attrs.items()}, counts)
+    attributes = {key: _plain(value) for key, value in group.attrs.items()}
+    if "entropy_rank_singular" in attributes:  # its name in version 1
+        attributes["effective_rank"] = attributes.pop("entropy_rank_singular")
+    return RowSet(name, attributes, counts)
 
 
 def cell_files(folder: Path) -> list[Path]:

@@ -42,15 +42,6 @@ double log_capacity_fitted(double d, double epsilon, const Law& law) {
   return (std::log(d) + std::pow(inner, 1.0 / law.b)) / law.a;
 }
 
-double adjusted_epsilon(double d, double k, const Law& law) {
-  return k > d ? std::sqrt(law.adjusted * std::log(k / d) / d) : 0.0;
-}
-
-double fitted_epsilon(double d, double k, const Law& law) {
-  const double ratio = law.a * std::log(k) - std::log(d);
-  return ratio > 0 ? std::sqrt(law.scale * std::pow(ratio, law.b) / std::pow(d, law.c)) : 0.0;
-}
-
 int capacity_class(double epsilon) { return epsilon > 0.2 ? 1 : epsilon < 0.1 ? 2 : 0; }
 
 std::string capacity_text(double log_k, Rounding rounding) {

@@ -1,12 +1,12 @@
-// How many directions fit: the laws between width d, coherence epsilon and number of vectors k, of
-// "the paper" arXiv:2606.02765. All in ln k, because k overflows a double soon.
+// How many directions fit: ln k of the laws of "the paper" arXiv:2606.02765, given the width d and
+// the coherence epsilon. In ln k, because k overflows a double soon.
 //
 //   Johnson-Lindenstrauss   k = exp(d eps^2 / C)
-//   adjusted                eps = sqrt(C ln(k / d) / d)         k = d exp(d eps^2 / C)
-//   four-parameter          eps = sqrt(C ln(k^a / d)^b / d^c)   k = (d exp((eps^2 d^c /
-//   C)^(1/b)))^(1/a)
+//   adjusted                k = d exp(d eps^2 / C)
+//   four-parameter          k = (d exp((eps^2 d^c / C)^(1/b)))^(1/a)
 //
-// The laws hold for eps > 0; an eps below 0 (rows that repel each other) is taken as 0.
+// The laws hold for eps > 0; an eps below 0 (rows that repel each other) is taken as 0. Their
+// inverses, eps of k, are what packings are fitted to: postprocess/analysis/packing_fits.py.
 #pragma once
 
 #include <string>
@@ -32,10 +32,6 @@ struct Law {
 double log_capacity_jl(double d, double epsilon, double constant);
 double log_capacity_adjusted(double d, double epsilon, const Law& law);
 double log_capacity_fitted(double d, double epsilon, const Law& law);
-
-/// The coherence of k optimally packed vectors; 0 where k <= d (adjusted) or k^a <= d.
-double adjusted_epsilon(double d, double k, const Law& law);
-double fitted_epsilon(double d, double k, const Law& law);
 
 /// 1: epsilon > 0.2, 2: epsilon < 0.1, 0: neither.
 int capacity_class(double epsilon);

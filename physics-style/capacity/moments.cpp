@@ -115,13 +115,16 @@ std::vector<double> GramMoments::eigenvalues(const Communicator& comm) {
   return values;
 }
 
-double entropy_rank(const std::vector<double>& values) {
-  double sum = 0, entropy = 0;
-  for (const double x : values) sum += std::max(x, 0.0);
-  if (!(sum > 0)) return 0;
-  for (const double x : values) {
-    if (x > 0) entropy -= x / sum * std::log(x / sum);
+double effective_rank(const std::vector<double>& eigenvalues) {
+  double largest = 0, sum = 0, entropy = 0;
+  for (const double x : eigenvalues) largest = std::max(largest, x);
+  std::vector<double> singular;
+  for (const double x : eigenvalues) {
+    if (x > 1e-12 * largest) singular.push_back(std::sqrt(x));
   }
+  for (const double x : singular) sum += x;
+  if (singular.empty()) return 0;
+  for (const double x : singular) entropy -= x / sum * std::log(x / sum);
   return std::exp(entropy);
 }
 

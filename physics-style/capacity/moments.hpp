@@ -49,11 +49,12 @@ class GramMoments {
   std::vector<double> sums_;
 };
 
-/// exp of the entropy of values / sum: the effective number of directions. Values that rounding
-/// made negative count as 0.
-double entropy_rank(const std::vector<double>& values);
+/// The effective rank of U (Roy and Vetterli 2007): exp of the entropy of its singular values over
+/// their sum, from the eigenvalues of U^T U. Those below 1e-12 of the largest are rounding and
+/// count as 0.
+double effective_rank(const std::vector<double>& eigenvalues);
 
 /// (sum)^2 / sum of squares.
-double participation_ratio(const std::vector<double>& values);
+double participation_ratio(const std::vector<double>& eigenvalues);
 
 }  // namespace lexikos::capacity

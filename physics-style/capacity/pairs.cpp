@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capacity/fold.hpp"
+#include "capacity/tally.hpp"
 #include "data/batches/step_batch.hpp"
 #include "kernels/gemm/gemm.hpp"
 
@@ -159,7 +159,7 @@ class Panel {
   decltype(Kokkos::create_mirror_view(Kokkos::HostSpace(), Buffer<S>())) host_;
 };
 
-/// One question while tiles are folded.
+/// One question while tiles are visited.
 template <class S>
 class Answer {
  public:
@@ -184,24 +184,24 @@ class Answer {
            tile.inside == (question_.where == PairQuestion::Where::inside);
   }
 
-  void fold(const Tile& tile, View2<const S> cosines, View1<S> smallest, View1<S> largest,
-            const std::vector<Index>& ids) {
+  void tally_pairs(const Tile& tile, View2<const S> cosines, View1<S> smallest, View1<S> largest,
+                   const std::vector<Index>& ids) {
     const ExecSpace space;
-    FoldTile<S> f{cosines,
-                  tile.row,
-                  tile.column,
-                  window(p_),
-                  window(q_),
-                  window(s_),
-                  static_cast<S>(bins_) / S(2),
-                  bins_,
-                  question_.shift,
-                  slots_,
-                  View2<double>(sums_.data(), slots_, 4),
-                  counts(),
-                  smallest,
-                  largest};
-    fold_tile(space, f);
+    CosineTile<S> f{cosines,
+                    tile.row,
+                    tile.column,
+                    window(p_),
+                    window(q_),
+                    window(s_),
+                    static_cast<S>(bins_) / S(2),
+                    bins_,
+                    question_.shift,
+                    slots_,
+                    View2<double>(sums_.data(), slots_, 4),
+                    counts(),
+                    smallest,
+                    largest};
+    tally_tile(space, f);
     drain_counts(space, counts(), bins_, View1<std::uint64_t>(totals_.data(), bins_));
     space.fence();
     collect_extremes(f, ids);
@@ -237,7 +237,7 @@ class Answer {
   }
 
   /// Goes through the few rows that hold a pair more extreme than those kept.
-  void collect_extremes(const FoldTile<S>& f, const std::vector<Index>& ids) {
+  void collect_extremes(const CosineTile<S>& f, const std::vector<Index>& ids) {
     const Index rows = static_cast<Index>(f.cosines.extent(0));
     const Kokkos::HostSpace host_space;
     const auto smallest =
@@ -255,7 +255,7 @@ class Answer {
     }
   }
 
-  void scan_row(const FoldTile<S>& f, Index row, const std::vector<Index>& ids) {
+  void scan_row(const CosineTile<S>& f, Index row, const std::vector<Index>& ids) {
     const Index columns = static_cast<Index>(f.cosines.extent(1));
     const auto cosines = Kokkos::create_mirror_view_and_copy(
         Kokkos::HostSpace(), View1<const S>(&f.cosines(row, 0), columns));
@@ -364,8 +364,8 @@ std::vector<PairTally> tally_pairs(const UnitRows& rows, const std::vector<PairQ
             S(0), cosines);
     for (Answer<S>& answer : answers) {
       if (!answer.asks(tile)) continue;
-      answer.fold(tile, cosines, View1<S>(smallest.data(), shape.rows),
-                  View1<S>(largest.data(), shape.rows), rows.ids());
+      answer.tally_pairs(tile, cosines, View1<S>(smallest.data(), shape.rows),
+                         View1<S>(largest.data(), shape.rows), rows.ids());
     }
     const bool whole = tile.rows == shape.rows && tile.columns == shape.columns;
     if (settings.samples != nullptr && whole && sampled_row != panel_row) {

@@ -1,5 +1,5 @@
-// Every pair i < j of a list of unit rows, once: tiles of U U^T through gemm, folded while in cache
-// into sums in double, a histogram and the extreme pairs. Never an n x n buffer.
+// Every pair i < j of a list of unit rows, once: tiles of U U^T through gemm, tallied while in
+// cache into sums in double, a histogram and the extreme pairs. Never an n x n buffer.
 #pragma once
 
 #include <vector>

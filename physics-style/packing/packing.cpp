@@ -6,7 +6,7 @@
 #include "kernels/gemm/gemm.hpp"
 #include "kernels/philox.hpp"
 #include "optim/adamw.hpp"
-#include "packing/fold.hpp"
+#include "packing/power_loss.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos::packing {
@@ -60,7 +60,7 @@ void project_rows(const ExecSpace& space, View2<const S> u, View1<const S> inver
       });
 }
 
-/// What the fold of a tile needs to know.
+/// What visit_tile needs to know.
 template <class S>
 struct Tile {
   View2<S> cosines;    // [rows columns]
@@ -70,8 +70,10 @@ struct Tile {
   S floor;
 };
 
+/// Adds each row's part of the loss and of the maximum; `gradient`: then turns the cosines into the
+/// loss's derivatives.
 template <int P, class S>
-void fold_tile(const ExecSpace& space, const Tile<S>& tile, bool gradient) {
+void visit_tile(const ExecSpace& space, const Tile<S>& tile, bool gradient) {
   const View2<S> g = tile.cosines;
   const View1<double> loss = tile.loss;
   const View1<S> largest = tile.largest;
@@ -81,23 +83,24 @@ void fold_tile(const ExecSpace& space, const Tile<S>& tile, bool gradient) {
   const double weight = diagonal ? 1.0 : 2.0;
   const S floor = tile.floor;
   for_rows(
-      "Lexikos::packing::fold", space, g.extent(0), KOKKOS_LAMBDA(const Lane& lane, const Index i) {
+      "Lexikos::packing::visit_tile", space, g.extent(0),
+      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         S* const row = g.data() + i * width;
         lane.once([=]() {
           if (diagonal) row[i] = S(0);  // a vector with itself
         });
         lane.barrier();
-        fold<P, S>(lane, row, width, floor, weight, loss.data() + i, largest.data() + i);
+        add_loss<P, S>(lane, row, width, floor, weight, loss.data() + i, largest.data() + i);
         if (gradient) differentiate<P, S>(lane, row, width, floor);
       });
 }
 
 template <class S, int P = 2>
-void fold_tile(const ExecSpace& space, Index power, const Tile<S>& tile, bool gradient) {
+void visit_tile(const ExecSpace& space, Index power, const Tile<S>& tile, bool gradient) {
   if (power == P) {
-    fold_tile<P, S>(space, tile, gradient);
+    visit_tile<P, S>(space, tile, gradient);
   } else if constexpr (P < largest_power) {
-    fold_tile<S, P + 1>(space, power, tile, gradient);
+    visit_tile<S, P + 1>(space, power, tile, gradient);
   }
 }
 
@@ -159,7 +162,7 @@ void Vectors<S>::normalise(const ExecSpace& space) {
 
 /// Row block `row` against column block `column` of G, and both blocks' gradients.
 template <class S>
-void Vectors<S>::fold(const ExecSpace& space, Index row, Index column, bool gradient) {
+void Vectors<S>::add_tile(const ExecSpace& space, Index row, Index column, bool gradient) {
   const Index d = cell_.dimension, rows = std::min(tile_, cell_.count - row),
               columns = std::min(tile_, cell_.count - column);
   const View2<S> u_rows = rows_of(unit_, row, rows, d),
@@ -167,10 +170,10 @@ void Vectors<S>::fold(const ExecSpace& space, Index row, Index column, bool grad
   const View2<S> g(block_.data(), rows, columns);
   const bool diagonal = row == column;
   gemm<S>(space, Op::none, Op::transpose, S(1), u_rows, u_columns, S(0), g);
-  fold_tile<S>(space, power_,
-               Tile<S>{g, diagonal, View1<double>(loss_.data() + row, rows),
-                       View1<S>(largest_.data() + row, rows), smallest_cosine<S>(power_)},
-               gradient);
+  visit_tile<S>(space, power_,
+                Tile<S>{g, diagonal, View1<double>(loss_.data() + row, rows),
+                        View1<S>(largest_.data() + row, rows), smallest_cosine<S>(power_)},
+                gradient);
   if (!gradient) return;
   // The sum over all i, j has each pair twice, hence the 2.
   const View2<S> du = this->gradient();
@@ -194,7 +197,7 @@ void Vectors<S>::pass(const ExecSpace& space, bool gradient) {
   if (gradient) Kokkos::deep_copy(space, parameters_.gradients(), S(0));
   for (Index row = 0; row < cell_.count; row += tile_) {
     for (Index column = row; column < cell_.count; column += tile_)
-      fold(space, row, column, gradient);
+      add_tile(space, row, column, gradient);
   }
   if (gradient) project(space);
 }

@@ -7,7 +7,7 @@
 //   epsilon = the largest |G_ij|, i != j, at the last step.
 // Random: the same measure of Gaussian vectors that are left alone, the smallest of many trials.
 //
-// No k x k array exists: tiles of G on and above the diagonal are made, folded into loss, maximum
+// No k x k array exists: tiles of G on and above the diagonal are made, added to loss, maximum
 // and gradient while in cache, and forgotten. A step costs 3 d k^2 operations.
 #pragma once
 
@@ -73,7 +73,7 @@ class Vectors {
 
  private:
   void normalise(const ExecSpace& space);
-  void fold(const ExecSpace& space, Index row, Index column, bool gradient);
+  void add_tile(const ExecSpace& space, Index row, Index column, bool gradient);
   void project(const ExecSpace& space);
 
   Cell cell_;

@@ -61,11 +61,8 @@ Attributes set_attributes(const SetStatistics& s, double width, const capacity::
   a.set("log10_k_adjusted", capacity::log_capacity_adjusted(width, epsilon, law) / ten);
   a.set("log10_k_fitted", capacity::log_capacity_fitted(width, epsilon, law) / ten);
   if (s.eigenvalues.empty()) return a;
-  a.set("entropy_rank", capacity::entropy_rank(s.eigenvalues));
+  a.set("effective_rank", capacity::effective_rank(s.eigenvalues));
   a.set("participation_ratio", capacity::participation_ratio(s.eigenvalues));
-  std::vector<double> singular;
-  for (const double x : s.eigenvalues) singular.push_back(std::sqrt(std::max(x, 0.0)));
-  a.set("entropy_rank_singular", capacity::entropy_rank(singular));
   return a;
 }
 

@@ -11,7 +11,7 @@
 namespace lexikos {
 
 /// Newest format version of capacity.h5.
-inline constexpr std::int64_t capacity_format_version = 1;
+inline constexpr std::int64_t capacity_format_version = 2;
 
 /// One analysed matrix.
 struct CapacityRecord {

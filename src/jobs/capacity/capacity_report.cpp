@@ -109,9 +109,9 @@ std::string statistics_text(const MatrixReport& report, const capacity::Law& law
   });
   const bool spectra = !report.sets.front().eigenvalues.empty();
   if (!spectra) return text;
-  row("entropy rank", [](Set s, Report, Law) {
+  row("effective rank", [](Set s, Report, Law) {
     return s.eigenvalues.empty() ? std::string(none)
-                                 : formatted("%.2f", capacity::entropy_rank(s.eigenvalues));
+                                 : formatted("%.2f", capacity::effective_rank(s.eigenvalues));
   });
   row("participation", [](Set s, Report, Law) {
     return s.eigenvalues.empty() ? std::string(none)
@@ -195,8 +195,9 @@ std::string capacity_definitions() {
          "eps sqrt(D)/2 is 1 for independent Gaussian rows. centred: less the mean row;\n"
          "regular: without rows never trained on and outliers of norm.\n"
          "k: how many directions fit at this epsilon (Johnson-Lindenstrauss, adjusted,\n"
-         "four-parameter law). entropy rank: exp of the entropy of the eigenvalues of\n"
-         "U^T U over their sum, U the unit rows; participation: (sum)^2 / sum of squares.";
+         "four-parameter law). effective rank: exp of the entropy of the singular values\n"
+         "of the unit rows U over their sum; participation: (sum)^2 / sum of squares of\n"
+         "the eigenvalues of U^T U.";
 }
 
 }  // namespace lexikos

@@ -267,7 +267,7 @@ class Results(CapacityTest):
         for path in files:
             with h5py.File(path) as a, h5py.File(files[0]) as b:
                 self.assertEqual(a.attrs["format"], "lexikos-capacity")
-                self.assertEqual(a.attrs["format_version"], 1)
+                self.assertEqual(a.attrs["format_version"], 2)
                 self.assertIn("files", a.attrs["deck"])
                 for name in ("raw", "centred", "raw_regular", "centred_regular"):
                     one, two = (f["matrices/0"][name] for f in (a, b))
@@ -275,7 +275,7 @@ class Results(CapacityTest):
                     self.assertEqual(one["histogram"][()].sum(), n * (n - 1) // 2)
                     self.assertTrue((one["histogram"][()] == two["histogram"][()]).all(), name)
                     self.assertTrue((one["most_positive_ids"][()] == two["most_positive_ids"][()]).all())
-                    for key in ("mu", "sigma", "skewness", "entropy_rank", "log10_k_fitted"):
+                    for key in ("mu", "sigma", "skewness", "effective_rank", "log10_k_fitted"):
                         if key in two.attrs:
                             self.assertAlmostEqual(one.attrs[key], two.attrs[key], delta=1e-9)
                 eigenvalues = a["matrices/0/raw/eigenvalues"][()]
@@ -283,8 +283,8 @@ class Results(CapacityTest):
                 unit = rows / np.linalg.norm(rows, axis=1)[:, None]
                 exact = np.linalg.eigvalsh(unit.T @ unit)[::-1]
                 self.assertLess(np.abs(eigenvalues - exact).max(), 1e-10)
-                share = exact / exact.sum()
-                self.assertAlmostEqual(a["matrices/0/raw"].attrs["entropy_rank"],
+                share = np.sqrt(exact) / np.sqrt(exact).sum()
+                self.assertAlmostEqual(a["matrices/0/raw"].attrs["effective_rank"],
                                        np.exp(-(share * np.log(share)).sum()), delta=1e-9)
                 self.assertEqual(list(a["matrices/0/rows_zero"]), [3])
                 self.assertEqual(list(a["matrices/0/rows_outlier"]), [9])

@@ -1,4 +1,4 @@
-#include "capacity/fold.hpp"
+#include "capacity/tally.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ constexpr Index chunk = 256;  // columns whose values and bins are in cache leve
 
 /// Values and bins of a stretch of columns; `plain` is known where this is compiled.
 template <class S, bool plain>
-void evaluate(const FoldTile<S>& tile, const RowValue<S>& value, const S* c, Index begin,
+void evaluate(const CosineTile<S>& tile, const RowValue<S>& value, const S* c, Index begin,
               Index count, S* out, int* bins, S& smallest, S& largest) {
   const S scale = tile.bin_scale;
   const int last = static_cast<int>(tile.bins) - 1;
@@ -33,18 +33,18 @@ void evaluate(const FoldTile<S>& tile, const RowValue<S>& value, const S* c, Ind
 }
 
 template <class S>
-struct FoldOnHost {
-  FoldTile<S> tile;
+struct TallyOnHost {
+  CosineTile<S> tile;
 
   void operator()(const Index slot) const {
     double sums[4] = {0, 0, 0, 0};
     std::uint32_t* counts = &tile.counts(slot, 0);
     const Index rows = static_cast<Index>(tile.cosines.extent(0));
-    for (Index row = slot; row < rows; row += tile.slots) fold_row(row, sums, counts);
+    for (Index row = slot; row < rows; row += tile.slots) tally_row(row, sums, counts);
     for (int k = 0; k < 4; ++k) tile.sums(slot, k) += sums[k];
   }
 
-  void fold_row(Index row, double* sums, std::uint32_t* counts) const {
+  void tally_row(Index row, double* sums, std::uint32_t* counts) const {
     const Index columns = static_cast<Index>(tile.cosines.extent(1));
     const S* cosines = &tile.cosines(row, 0);
     const RowValue<S> value(tile, row);
@@ -98,17 +98,17 @@ struct FoldOnHost {
 
 /// The same on a team of device threads; integer atomics do not depend on their order.
 template <class S>
-struct FoldOnDevice {
-  FoldTile<S> tile;
+struct TallyOnDevice {
+  CosineTile<S> tile;
 
   KOKKOS_FUNCTION void operator()(const TeamMember& member) const {
     const TeamLane lane{member};
     const Index slot = member.league_rank();
     const Index rows = static_cast<Index>(tile.cosines.extent(0));
-    for (Index row = slot; row < rows; row += tile.slots) fold_row(lane, slot, row);
+    for (Index row = slot; row < rows; row += tile.slots) tally_row(lane, slot, row);
   }
 
-  KOKKOS_FUNCTION void fold_row(const TeamLane& lane, Index slot, Index row) const {
+  KOKKOS_FUNCTION void tally_row(const TeamLane& lane, Index slot, Index row) const {
     const Index begin = first_column_of(tile, row);
     const Index count = static_cast<Index>(tile.cosines.extent(1)) - begin;
     const RowValue<S> value(tile, row);
@@ -141,22 +141,22 @@ struct FoldOnDevice {
 }  // namespace
 
 template <class S>
-void fold_tile(const ExecSpace& space, const FoldTile<S>& tile) {
+void tally_tile(const ExecSpace& space, const CosineTile<S>& tile) {
   if constexpr (device_is_host) {
     Kokkos::parallel_for(
-        "Lexikos::capacity::fold",
+        "Lexikos::capacity::tally",
         Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, tile.slots),
-        FoldOnHost<S>{tile});
+        TallyOnHost<S>{tile});
   } else {
     Kokkos::parallel_for(
-        "Lexikos::capacity::fold",
+        "Lexikos::capacity::tally",
         Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(tile.slots), Kokkos::AUTO),
-        FoldOnDevice<S>{tile});
+        TallyOnDevice<S>{tile});
   }
 }
 
-template void fold_tile<float>(const ExecSpace&, const FoldTile<float>&);
-template void fold_tile<double>(const ExecSpace&, const FoldTile<double>&);
+template void tally_tile<float>(const ExecSpace&, const CosineTile<float>&);
+template void tally_tile<double>(const ExecSpace&, const CosineTile<double>&);
 
 void drain_counts(const ExecSpace& space, View2<std::uint32_t> counts, Index bins,
                   View1<std::uint64_t> totals) {

@@ -1,4 +1,4 @@
-// The kernel that folds a tile of cosines into sums, histogram counts and extremes of rows.
+// The kernel that turns a tile of cosines into sums, histogram counts and extremes of rows.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace lexikos::capacity {
 
 /// One tile and where its numbers go. n is the length of the list, i and j its positions.
 template <class S>
-struct FoldTile {
+struct CosineTile {
   View2<const S> cosines;  // [rows columns], read only
   Index first_row, first_column;
   // c' = p_i p_j c - q_i s_j - s_i (q_j - s_j); all [n], read only; empty: c' = c.
@@ -39,7 +39,7 @@ struct RowValue {
   const S *pj, *qj, *sj;
   bool plain;
 
-  KOKKOS_FORCEINLINE_FUNCTION RowValue(const FoldTile<S>& tile, Index row)
+  KOKKOS_FORCEINLINE_FUNCTION RowValue(const CosineTile<S>& tile, Index row)
       : p(1), q(0), s(0), pj(nullptr), qj(nullptr), sj(nullptr), plain(tile.p.size() == 0) {
     if (plain) return;
     const Index i = tile.first_row + row;
@@ -60,14 +60,14 @@ struct RowValue {
 
 /// First column of a row that stands right of the diagonal.
 template <class S>
-KOKKOS_FORCEINLINE_FUNCTION Index first_column_of(const FoldTile<S>& tile, Index row) {
+KOKKOS_FORCEINLINE_FUNCTION Index first_column_of(const CosineTile<S>& tile, Index row) {
   const Index begin = tile.first_row + row + 1 - tile.first_column;
   return begin > 0 ? begin : 0;
 }
 
-/// Folds a tile. Asynchronous on a device.
+/// Tallies a tile. Asynchronous on a device.
 template <class S>
-void fold_tile(const ExecSpace& space, const FoldTile<S>& tile);
+void tally_tile(const ExecSpace& space, const CosineTile<S>& tile);
 
 /// totals[bin] += counts of all slots and copies, which become 0.
 void drain_counts(const ExecSpace& space, View2<std::uint32_t> counts, Index bins,

@@ -1,4 +1,5 @@
-// A row of a tile of cosines folded into loss and maximum, and turned into the loss's derivatives.
+// A row of a tile of cosines: its part of the loss sum |g|^p and of the maximum, and its
+// derivatives.
 #pragma once
 
 #include <cmath>
@@ -31,9 +32,9 @@ S smallest_cosine(int power) {
 
 /// With g = row[c], c < width: *loss += weight sum |g|^P and *largest = max(*largest, max |g|).
 template <int P, class S>
-KOKKOS_FORCEINLINE_FUNCTION void fold(const Lane& lane, const S* const row, const Index width,
-                                      const S floor, const double weight, double* const loss,
-                                      S* const largest) {
+KOKKOS_FORCEINLINE_FUNCTION void add_loss(const Lane& lane, const S* const row, const Index width,
+                                          const S floor, const double weight, double* const loss,
+                                          S* const largest) {
   const S most =
       lane.template max<S>(width, [=](const Index c) { return row[c] < 0 ? -row[c] : row[c]; });
   const S sum = lane.template sum<S>(width, [=](const Index c) {
