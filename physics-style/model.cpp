@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/token_rows.hpp"
-#include "registry.hpp"
 
 namespace lexikos {
 namespace {
@@ -21,20 +20,12 @@ ModelShape shape_of(const transformer::Settings& t, const ModelSizes& sizes) {
   return shape;
 }
 
-/// The arena's stretch that was appended since `before` parameters were there.
-ArenaRange added_range(const ParameterList& list, std::size_t before) {
-  if (list.infos().size() == before) return {};
-  const ParameterInfo& last = list.infos().back();
-  return {list.infos()[before].offset, last.offset + last.size};
-}
-
 }  // namespace
 
-template <class S>
-ModelSettings<S> ModelSettings<S>::read(const Deck& deck) {
+ModelSettings ModelSettings::read(const Deck& deck) {
   ModelSettings settings;
-  settings.interface = embedding_interface(deck);
-  settings.embedding = read_embedding<S>(deck);
+  settings.embedding = read_embedding(deck);
+  settings.interface = embedding_name(settings.embedding);
   settings.transformer = transformer::read(deck.table("transformer"));
   settings.execution = transformer::read_execution(deck);
   settings.head = head::read(deck.table("head"));
@@ -42,28 +33,25 @@ ModelSettings<S> ModelSettings<S>::read(const Deck& deck) {
 }
 
 template <class S>
-Model<S>::Model(const ModelSettings<S>& settings, const ModelSizes& sizes)
+Model<S>::Model(const ModelSettings& settings, const ModelSizes& sizes)
     : settings_(settings.transformer),
       shape_(shape_of(settings.transformer, sizes)),
       rank_positions_(sizes.rank_sequences * settings.transformer.context),
       head_(head::make<S>(settings.head, shape_, settings.execution.compute)),
-      embedding_(settings.embedding(shape_)),
+      embedding_(make_embedding<S>(settings.embedding, shape_)),
       transformer_(transformer::make<S>(settings.transformer, shape_, settings.execution)) {
-  ParameterList& list = parameters_.list();
-  head_->declare(list);  // first: an interface may share its matrix
-  const std::size_t before = list.infos().size();
-  embedding_->declare(list);
-  embedding_range_ = added_range(list, before);
-  transformer_->declare(list);
+  head_->declare(parameters_, memory_);  // first: an interface may share its matrix
+  embedding_range_.begin = parameters_.arena_size();
+  embedding_->declare(parameters_, memory_);
+  embedding_range_.end = parameters_.arena_size();
+  transformer_->declare(parameters_.list());
 
   const Index u = shape_.distinct_max, c = shape_.width;
   e_ = memory_.rows<S>("input vectors of distinct tokens", u, c);
   de_ = memory_.rows<S>("their gradients", u, c);
   nll_ = memory_.rows<double>("loss of each target", rank_positions_);
   ids_ = memory_.rows<TokenId>("ids to materialise", u);
-  embedding_->plan(memory_.plan());
   transformer_->plan(memory_.plan());
-  head_->plan(memory_.plan());
 }
 
 template <class S>
@@ -82,9 +70,7 @@ void Model<S>::allocate_for_evaluation() {
 template <class S>
 void Model<S>::bind() {
   memory_.allocate();
-  embedding_->bind(parameters_, memory_.arena());
   transformer_->bind(parameters_, memory_.arena());
-  head_->bind(parameters_, memory_.arena());
 }
 
 template <class S>
@@ -110,7 +96,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   const View2<S> e = e_(batch.distinct_count);
   const View2<S> de = de_(batch.distinct_count);
   const double scale = 1.0 / static_cast<double>(batch.targets_global);
-  const bool head_is_shared = embedding_->counts().shared > 0;
+  const bool head_is_shared = embedding_->costs().shared > 0;
   refresh(space);
   Kokkos::deep_copy(space, de, S(0));
   {
@@ -133,7 +119,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
                                View1<double>(nll_.data() + done, n),
                                transformer_->output_gradient(b));
     }
-    if (!head_is_shared) reduce(space, last, head_->range(parameters_.list()));
+    if (!head_is_shared) reduce(space, last, head_->weight().range());
     if (n > 0) transformer_->backward_norm(space, b);
     reduce(space, last, transformer_->norm_range(parameters_.list()));
     for (Index l = settings_.layers - 1; l >= 0; --l) {
@@ -152,7 +138,7 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     embedding_->backward(space, batch.distinct, de);
   }
   reduce(space, reducer, embedding_range_);
-  if (head_is_shared) reduce(space, reducer, head_->range(parameters_.list()));
+  if (head_is_shared) reduce(space, reducer, head_->weight().range());
   const View1<double> nll = this->nll(done);
   sum_into(
       "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
@@ -207,8 +193,6 @@ void Model<S>::materialise(const ExecSpace& space, Index begin, Index rows, View
   embedding_->forward(space, ids, out);
 }
 
-template struct ModelSettings<float>;
-template struct ModelSettings<double>;
 template class Model<float>;
 template class Model<double>;
 

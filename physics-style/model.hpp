@@ -6,22 +6,21 @@
 #include <vector>
 
 #include "data/batches/step_batch.hpp"
-#include "embedding/embedding.hpp"
 #include "head/head.hpp"
 #include "parallel/gradient_reducer.hpp"
+#include "registry.hpp"
 #include "state/parameters.hpp"
 #include "transformer/transformer.hpp"
 
 namespace lexikos {
 
 /// What the packages read from the deck, before the sizes of a run are known.
-template <class S>
 struct ModelSettings {
   transformer::Settings transformer;
   transformer::Execution execution;
   head::Settings head;
-  std::string interface;
-  EmbeddingFactory<S> embedding;
+  EmbeddingSettings embedding;
+  std::string interface;  // the deck name of the embedding
   static ModelSettings read(const Deck& deck);
 };
 
@@ -44,7 +43,7 @@ template <class S>
 class Model {
  public:
   /// Lists parameters and lays memory out; allocates nothing on the device.
-  Model(const ModelSettings<S>& settings, const ModelSizes& sizes);
+  Model(const ModelSettings& settings, const ModelSizes& sizes);
 
   /// Allocates parameters and activations and sets initial values. AdamW's moments are those of the
   /// slice of rank `rank` of `ranks`.
@@ -90,7 +89,7 @@ class Model {
   void materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out);
 
   /// The head's matrix [V C].
-  View2<S> output_matrix() const { return head_->weight(); }
+  View2<S> output_matrix() const { return head_->weight().value2(); }
 
   Index distinct_max() const { return shape_.distinct_max; }
   const ModelShape& shape() const { return shape_; }
@@ -99,9 +98,9 @@ class Model {
   Parameters<S>& parameters() { return parameters_; }
   const Parameters<S>& parameters() const { return parameters_; }
 
-  Counts embedding_counts() const { return embedding_->counts(); }
-  Counts transformer_counts() const { return transformer_->counts(); }
-  Counts head_counts() const { return head_->counts(); }
+  Costs embedding_costs() const { return embedding_->costs(); }
+  Costs transformer_costs() const { return transformer_->counts(); }
+  Costs head_costs() const { return head_->costs(); }
 
   /// What the input interface adds to each step's row of the history.
   std::vector<MeasuredColumn> columns() const { return embedding_->columns(); }

@@ -1,16 +1,13 @@
 // The contract between the machine (src/) and the packages (here).
 //
-// A package is built from its own deck table and the model's shape, and nothing else. In order:
-//   declare   lists its parameters: name, shape, initial values, decay rule
-//   plan      reserves its device memory
-//   bind      receives the memory
+// A package is built from what it read of its own deck table and from the model's shape, and from
+// nothing else. In order:
+//   declare   reserves parameters (name, shape, initial values, decay rule) and device memory
 //   forward   overwrites activations
 //   backward  adds into parameter gradients, overwrites activations
-//   counts    says what it costs
+//   costs     says what it costs
+//   columns   numbers of its own that each step's row of history.h5 gets
 #pragma once
-
-#include <string>
-#include <vector>
 
 #include "deck/deck.hpp"
 #include "kokkos_types.hpp"
@@ -26,7 +23,6 @@ struct ModelShape {
   Index context = 0;             // T
   Index micro_batch = 0;         // sequences in one forward and backward pass
   Index distinct_max = 0;        // U at most: distinct tokens of one step on one rank
-  Index matched_parameters = 0;  // lev's in the same deck: what matched interfaces aim at
   double init_deviation = 0.02;  // of the initial values of matrices
   Index positions() const { return micro_batch * context; }  // N
 };
@@ -36,14 +32,18 @@ struct ModelShape {
 /// stay in the model's own type. bf16 goes with fp32 models.
 enum class Compute { own, bf16 };
 
-/// What a package costs.
-struct Counts {
-  Index trainable = 0;            // parameters of its own that the optimizer moves
+/// What a package costs beside its trainable parameters, which the list of parameters counts.
+struct Costs {
   Index fixed = 0;                // stored numbers that never change
   Index shared = 0;               // parameters that another package owns and counts
   Index matched_to = 0;           // parameters that the size was chosen to match; 0: none
   double flops_per_token = 0;     // forward and backward, each multiply-add as 2
   double flops_per_distinct = 0;  // the same for each distinct token of a step
+};
+
+/// For packages that count their trainable parameters themselves.
+struct Counts : Costs {
+  Index trainable = 0;
 };
 
 /// The range from `first` to `last`, declared one after the other.

@@ -1,72 +1,73 @@
 #include "registry.hpp"
 
-#include "embedding/albert/albert.hpp"
-#include "embedding/binary_code/binary_code.hpp"
-#include "embedding/factored_mlp/factored_mlp.hpp"
-#include "embedding/flat_mlp/flat_mlp.hpp"
-#include "embedding/lev/lev.hpp"
-#include "embedding/tied/tied.hpp"
-#include "embedding/untied/untied.hpp"
-
 namespace lexikos {
 namespace {
 
-template <class S>
-struct Entry {
-  const char* name;
-  EmbeddingFactory<S> (*read)(const DeckTable&);
+/// A type as a value, to call a function once for each of a list of types.
+template <class T>
+struct Type {
+  using type = T;
 };
 
-/// The one list of input interfaces.
-template <class S>
-constexpr Entry<S> entries[] = {
-    {"tied", tied::read<S>},
-    {"untied", untied::read<S>},
-    {"albert", albert::read<S>},
-    {"flat_mlp", flat_mlp::read<S>},
-    {"factored_mlp", factored_mlp::read<S>},
-    {"lev", lev::read<S>},
-    {"binary_code", binary_code::read<S>},
-};
+/// Calls work(Type<Settings>{}) for every interface, in the order of the list.
+template <class Work, class... Settings>
+void for_all(const Work& work, Type<std::variant<Settings...>>) {
+  (work(Type<Settings>{}), ...);
+}
+
+template <class Work>
+void for_all_interfaces(const Work& work) {
+  for_all(work, Type<EmbeddingSettings>{});
+}
+
+template <class Settings>
+Settings read_table(const Deck& deck, const std::string& chosen) {
+  const std::string table = std::string("embedding.") + Settings::name;
+  return Settings::read(chosen == Settings::name ? deck.table(table) : deck.idle_table(table));
+}
 
 }  // namespace
 
 std::vector<std::string> embedding_names() {
   std::vector<std::string> names;
-  for (const auto& entry : entries<float>) names.emplace_back(entry.name);
+  for_all_interfaces([&](auto one) { names.emplace_back(decltype(one)::type::name); });
   return names;
 }
 
-std::string embedding_interface(const Deck& deck) {
-  return deck.table("embedding")
-      .choice({.name = "interface", .doc = "how a token becomes its input vector"}, "tied",
-              embedding_names());
+EmbeddingSettings read_embedding(const Deck& deck) {
+  const std::string chosen =
+      deck.table("embedding")
+          .choice({.name = "interface", .doc = "how a token becomes its input vector"},
+                  tied::Settings::name, embedding_names());
+  EmbeddingSettings result;
+  for_all_interfaces([&](auto one) {
+    using Settings = typename decltype(one)::type;
+    const Settings settings = read_table<Settings>(deck, chosen);
+    if (chosen == Settings::name) result = settings;
+  });
+  // Interfaces whose size may follow lev's are told lev's settings in the same deck.
+  const lev::Settings lev = read_table<lev::Settings>(deck, chosen);
+  std::visit(
+      [&](auto& settings) {
+        if constexpr (requires { settings.match(lev); }) settings.match(lev);
+      },
+      result);
+  return result;
+}
+
+std::string embedding_name(const EmbeddingSettings& settings) {
+  return std::visit([](const auto& s) { return std::string(s.name); }, settings);
 }
 
 template <class S>
-EmbeddingFactory<S> read_embedding(const Deck& deck) {
-  const std::string chosen = embedding_interface(deck);
-  EmbeddingFactory<S> factory;
-  for (const auto& entry : entries<S>) {
-    const std::string table = std::string("embedding.") + entry.name;
-    if (chosen == entry.name) {
-      factory = entry.read(deck.table(table));
-    } else {
-      entry.read(deck.idle_table(table));
-    }
-  }
-  // What matched interfaces aim at. Read once more, because the table may be idle or in use.
-  const std::string lev_table = "embedding.lev";
-  const lev::Settings lev =
-      lev::read_settings(chosen == "lev" ? deck.table(lev_table) : deck.idle_table(lev_table));
-  return [factory, lev](ModelShape shape) {
-    const Index base = lev::base_of(lev, shape.vocabulary);
-    shape.matched_parameters = lev::parameter_count(lev, base, shape.width);
-    return factory(shape);
-  };
+std::unique_ptr<Embedding<S>> make_embedding(const EmbeddingSettings& settings,
+                                             const ModelShape& shape) {
+  return std::visit([&](const auto& s) { return s.template make<S>(shape); }, settings);
 }
 
-template EmbeddingFactory<float> read_embedding<float>(const Deck&);
-template EmbeddingFactory<double> read_embedding<double>(const Deck&);
+template std::unique_ptr<Embedding<float>> make_embedding<float>(const EmbeddingSettings&,
+                                                                 const ModelShape&);
+template std::unique_ptr<Embedding<double>> make_embedding<double>(const EmbeddingSettings&,
+                                                                   const ModelShape&);
 
 }  // namespace lexikos

@@ -3,7 +3,6 @@
 // gradients back is the machine's work (kernels/token_rows.hpp).
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "outputs/columns.hpp"
@@ -16,14 +15,10 @@ class Embedding {
  public:
   virtual ~Embedding() = default;
 
-  /// Appends the interface's parameters, named embedding.<package>.<part>. The head's are there
-  /// already, for interfaces that share them.
-  virtual void declare(ParameterList& list) = 0;
-
-  /// Reserves memory for up to shape.distinct_max tokens.
-  virtual void plan(MemoryPlan& plan) = 0;
-
-  virtual void bind(const Parameters<S>& parameters, const Arena& arena) = 0;
+  /// Adds the interface's parameters, named embedding.<package>.<part>, and reserves memory for up
+  /// to shape.distinct_max tokens. The head's parameters are there already, for interfaces that
+  /// share them.
+  virtual void declare(Parameters<S>& parameters, Memory& memory) = 0;
 
   /// e[u] = E(tokens[u]). Reads tokens [U], U <= distinct_max, in any order, repeats allowed;
   /// overwrites e [U C]. Keeps what backward reads.
@@ -33,15 +28,11 @@ class Embedding {
   /// reads de [U C].
   virtual void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) = 0;
 
-  virtual Counts counts() const = 0;
+  virtual Costs costs() const = 0;
 
   /// Numbers of its own for each step's row in history.h5, measured after the update; valid as long
   /// as this object.
   virtual std::vector<MeasuredColumn> columns() const { return {}; }
 };
-
-/// Builds an interface for a model; made by the package from its deck table.
-template <class S>
-using EmbeddingFactory = std::function<std::unique_ptr<Embedding<S>>(const ModelShape&)>;
 
 }  // namespace lexikos

@@ -3,22 +3,24 @@
 
 #include <string>
 
-#include "deck/deck.hpp"
-#include "kokkos_types.hpp"
+#include "embedding/lev/lev.hpp"
 
 namespace lexikos {
 
-/// The size whose parameter count fixed + size * per_unit is nearest to `target`. Throws
-/// Error(deck) where not even one unit comes within half of it; `key` is what the deck can set.
-inline Index matched_size(const DeckTable& table, const std::string& key, Index target, Index fixed,
-                          Index per_unit) {
-  const Index size = (target - fixed + per_unit / 2) / per_unit;
-  if (target <= fixed || size < 1) {
-    table.reject(key, "cannot match lev's " + std::to_string(target) +
-                          " parameters: one unit needs " + std::to_string(fixed + per_unit) +
-                          "; set it");
-  }
-  return size;
-}
+/// A size that the deck gives, or that follows from lev's settings in the same deck.
+struct MatchedSize {
+  Index given = 0;        // 0: as many parameters as lev has
+  std::string statement;  // the deck's, for messages
+  lev::Settings lev;
+
+  static MatchedSize read(const DeckTable& table, const std::string& key, const std::string& doc);
+
+  /// The parameters to match; 0 where the size is given.
+  Index target(const ModelShape& shape) const;
+
+  /// The size; where it is not given, the one whose parameter count fixed + size * per_unit is
+  /// nearest to the target. Throws Error(deck) where not even one unit comes within half of it.
+  Index size(const ModelShape& shape, Index fixed, Index per_unit) const;
+};
 
 }  // namespace lexikos

@@ -5,102 +5,86 @@
 #include <cmath>
 #include <string>
 
+#include "embedding/match.hpp"
 #include "kernels/gelu.hpp"
 #include "kernels/gemm/gemm.hpp"
 #include "kernels/rmsnorm.hpp"
-#include "package.hpp"
 
 namespace lexikos {
 
 template <class S>
 class MlpMap {
  public:
-  MlpMap(Index code_width, Index hidden, const ModelShape& shape)
-      : code_width_(code_width), hidden_(hidden), shape_(shape) {}
+  /// `code_parameters`: those that make the codes, for a hidden width that matches a total.
+  MlpMap(Index code_width, const MatchedSize& hidden, Index code_parameters,
+         const ModelShape& shape)
+      : code_width_(code_width),
+        hidden_(hidden.size(shape, code_parameters + code_width, code_width + shape.width)),
+        matched_to_(hidden.target(shape)),
+        shape_(shape) {}
 
-  /// Parameters <prefix>.norm [E], <prefix>.up [F E], <prefix>.down [D F].
-  void declare(ParameterList& list, const std::string& prefix) {
-    const auto init = [](Index inputs) {
-      return Init{.deviation = 1.0 / std::sqrt(static_cast<double>(inputs))};
-    };
-    norm_ = list.add(prefix + ".norm", {code_width_}, {.mean = 1.0}, Decay::none);
-    up_ = list.add(prefix + ".up", {hidden_, code_width_}, init(code_width_), Decay::to_zero);
-    down_ =
-        list.add(prefix + ".down", {shape_.width, hidden_},
-                 {.deviation = shape_.init_deviation / std::sqrt(0.5 * hidden_)}, Decay::to_zero);
-  }
+  /// Parameters <prefix>.norm [E], <prefix>.up [F E], <prefix>.down [D F]; memory, of which scratch
+  /// in the phase that the caller has begun.
+  void declare(Parameters<S>& parameters, Memory& memory, const std::string& prefix) {
+    const Index e = code_width_, f = hidden_, d = shape_.width, u = shape_.distinct_max;
+    const Init up{.deviation = 1.0 / std::sqrt(static_cast<double>(e))};
+    const Init down{.deviation = shape_.init_deviation / std::sqrt(0.5 * f)};
+    norm_ = parameters.add(prefix + ".norm", {e}, {.mean = 1.0}, Decay::none);
+    up_ = parameters.add(prefix + ".up", {f, e}, up, Decay::to_zero);
+    down_ = parameters.add(prefix + ".down", {d, f}, down, Decay::to_zero);
 
-  /// Kept memory, and scratch of the phase that the caller has begun.
-  void plan(MemoryPlan& plan) {
-    const Index u = shape_.distinct_max;
-    code_slot_ = plan.keep<S>("codes", u * code_width_);
-    normal_ = plan.keep<S>("normalised codes", u * code_width_);
-    rstd_ = plan.keep<S>("codes' rstd", u);
-    before_ = plan.keep<S>("input mlp before gelu", u * hidden_);
-    after_ = plan.keep<S>("input mlp after gelu", u * hidden_);
-    dnormal_ = plan.scratch<S>("gradient of normalised codes", u * code_width_);
-    dcode_ = plan.scratch<S>("gradient of codes", u * code_width_);
-    partial_ = plan.scratch<S>("input norm partial sums", rmsnorm::partial_rows(u) * code_width_);
-  }
-
-  void bind(const Parameters<S>& parameters, const Arena& arena) {
-    parameters_ = &parameters;
-    arena_ = &arena;
+    code_ = memory.rows<S>("codes", u, e);
+    normal_ = memory.rows<S>("normalised codes", u, e);
+    rstd_ = memory.rows<S>("codes' rstd", u);
+    before_ = memory.rows<S>("input mlp before gelu", u, f);
+    after_ = memory.rows<S>("input mlp after gelu", u, f);
+    dnormal_ = memory.scratch<S>("gradient of normalised codes", u, e);
+    dcode_ = memory.scratch<S>("gradient of codes", u, e);
+    partial_ = memory.scratch<S>("input norm partial sums", rmsnorm::partial_rows(u), e);
   }
 
   /// Where the codes go before forward. [U E]
-  View2<S> code(Index u) const { return arena_->view2<S>(code_slot_, u, code_width_); }
+  View2<S> code(Index u) const { return code_(u); }
 
   /// e = W_2 gelu(W_1 norm(code)). Reads code(U); overwrites e [U D].
   void forward(const ExecSpace& space, View2<S> e) {
     const Index u = e.extent(0);
-    const View2<S> y = arena_->view2<S>(normal_, u, code_width_);
-    const View2<S> before = arena_->view2<S>(before_, u, hidden_);
-    const View2<S> after = arena_->view2<S>(after_, u, hidden_);
-    rmsnorm::forward<S>(space, code(u), parameters_->value1(norm_), epsilon, y,
-                        arena_->view1<S>(rstd_, u));
-    gemm<S>(space, Op::none, Op::transpose, S(1), y, parameters_->value2(up_), S(0), before);
-    gelu::forward<S>(space, before, after);
-    gemm<S>(space, Op::none, Op::transpose, S(1), after, parameters_->value2(down_), S(0), e);
+    rmsnorm::forward<S>(space, code_(u), norm_.value1(), epsilon, normal_(u), rstd_.column(u));
+    gemm<S>(space, Op::none, Op::transpose, S(1), normal_(u), up_.value2(), S(0), before_(u));
+    gelu::forward<S>(space, before_(u), after_(u));
+    gemm<S>(space, Op::none, Op::transpose, S(1), after_(u), down_.value2(), S(0), e);
   }
 
   /// Adds to the parameters' gradients; returns the gradient of the codes [U E], valid until the
   /// next phase. Reads de [U D] and what forward kept.
   View2<S> backward(const ExecSpace& space, View2<const S> de) {
     const Index u = de.extent(0);
-    const View2<S> before = arena_->view2<S>(before_, u, hidden_);
-    const View2<S> after = arena_->view2<S>(after_, u, hidden_);
-    const View2<S> y = arena_->view2<S>(normal_, u, code_width_);
-    const View2<S> dy = arena_->view2<S>(dnormal_, u, code_width_);
-    const View2<S> dcode = arena_->view2<S>(dcode_, u, code_width_);
-    gemm<S>(space, Op::transpose, Op::none, S(1), de, after, S(1), parameters_->gradient2(down_));
-    gemm<S>(space, Op::none, Op::none, S(1), de, parameters_->value2(down_), S(0), after);
+    const View2<S> before = before_(u), after = after_(u), dcode = dcode_(u);
+    gemm<S>(space, Op::transpose, Op::none, S(1), de, after, S(1), down_.gradient2());
+    gemm<S>(space, Op::none, Op::none, S(1), de, down_.value2(), S(0), after);
     gelu::backward<S>(space, after, before);
-    gemm<S>(space, Op::transpose, Op::none, S(1), before, y, S(1), parameters_->gradient2(up_));
-    gemm<S>(space, Op::none, Op::none, S(1), before, parameters_->value2(up_), S(0), dy);
+    gemm<S>(space, Op::transpose, Op::none, S(1), before, normal_(u), S(1), up_.gradient2());
+    gemm<S>(space, Op::none, Op::none, S(1), before, up_.value2(), S(0), dnormal_(u));
     Kokkos::deep_copy(space, dcode, S(0));
-    rmsnorm::backward<S>(space, dy, code(u), parameters_->value1(norm_), arena_->view1<S>(rstd_, u),
-                         dcode, parameters_->gradient1(norm_),
-                         arena_->view2<S>(partial_, rmsnorm::partial_rows(u), code_width_));
+    rmsnorm::backward<S>(space, dnormal_(u), code_(u), norm_.value1(), rstd_.column(u), dcode,
+                         norm_.gradient1(), partial_(rmsnorm::partial_rows(u)));
     return dcode;
   }
 
-  Index parameter_count() const { return fixed_count() + hidden_ * unit_count(); }
-  /// Parameters that do not depend on the hidden width, and those of one hidden unit.
-  Index fixed_count() const { return code_width_; }
-  Index unit_count() const { return code_width_ + shape_.width; }
-  double flops_per_distinct() const { return 6.0 * hidden_ * unit_count(); }
+  Costs costs() const {
+    return {.matched_to = matched_to_,
+            .flops_per_distinct = 6.0 * hidden_ * (code_width_ + shape_.width)};
+  }
 
  private:
   // Codes start out small (0.02 and less): the epsilon must be small beside their mean square.
   static constexpr double epsilon = 1e-8;
 
   Index code_width_, hidden_;  // E, F
+  Index matched_to_;
   ModelShape shape_;
-  ParameterId norm_, up_, down_;
-  Slot code_slot_, normal_, rstd_, before_, after_, dnormal_, dcode_, partial_;
-  const Parameters<S>* parameters_ = nullptr;
-  const Arena* arena_ = nullptr;
+  Weight<S> norm_, up_, down_;
+  Rows<S> code_, normal_, rstd_, before_, after_, dnormal_, dcode_, partial_;
 };
 
 }  // namespace lexikos

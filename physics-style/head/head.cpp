@@ -4,7 +4,7 @@
 
 #include "kernels/cross_entropy.hpp"
 #include "kernels/gemm/gemm.hpp"
-#include "kernels/narrow.hpp"
+#include "state/factor.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos::head {
@@ -35,32 +35,20 @@ class ChunkedHead final : public Head<S> {
   ChunkedHead(const Settings& settings, const ModelShape& shape)
       : settings_(settings), shape_(shape) {}
 
-  void declare(ParameterList& list) override {
-    id_ = list.add("head.weight", {shape_.vocabulary, shape_.width},
-                   {.deviation = shape_.init_deviation}, Decay::to_zero);
-  }
-
-  void plan(MemoryPlan& plan) override {
+  void declare(Parameters<S>& parameters, Memory& memory) override {
     const Index rows = std::min(settings_.chunk, shape_.positions());
-    if (rounds) copy_ = plan.keep<A>("rounded head matrix", shape_.vocabulary * shape_.width);
-    plan.begin_phase();
-    logits_ = plan.scratch<S>("logits of a chunk", rows * shape_.vocabulary);
+    const Index v = shape_.vocabulary, c = shape_.width;
+    weight_ = Factor<S, A>(
+        parameters.add("head.weight", {v, c}, {.deviation = shape_.init_deviation}, Decay::to_zero),
+        memory, "rounded head matrix");
+    memory.begin_phase();
+    logits_ = memory.scratch<S>("logits of a chunk", rows, v);
     if (!rounds) return;
-    dlogits_ = plan.scratch<A>("their gradients", rows * shape_.vocabulary);
-    x_ = plan.scratch<A>("rounded rows of a chunk", rows * shape_.width);
+    dlogits_ = memory.scratch<A>("their gradients", rows, v);
+    x_ = memory.scratch<A>("rounded rows of a chunk", rows, c);
   }
 
-  void bind(const Parameters<S>& parameters, const Arena& arena) override {
-    weight_ = parameters.value2(id_);
-    gradient_ = parameters.gradient2(id_);
-    arena_ = &arena;
-  }
-
-  void refresh(const ExecSpace& space) override {
-    if constexpr (rounds) {
-      narrow_into<A>(space, weight_, arena_->view2<A>(copy_, shape_.vocabulary, shape_.width));
-    }
-  }
+  void refresh(const ExecSpace& space) override { weight_.refresh(space); }
 
   void loss_and_gradient(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
                          double scale, View1<double> nll, View2<S> dx) override {
@@ -71,8 +59,9 @@ class ChunkedHead final : public Head<S> {
       const View2<A> dlogits = gradient_of(logits);
       cross_entropy::loss_and_gradient<S>(space, logits, part_of(targets, begin, rows), scale,
                                           part_of(nll, begin, rows), dlogits);
-      gemm<A>(space, Op::none, Op::none, S(1), dlogits, matrix(), S(0), rows_of(dx, begin, rows));
-      gemm<A>(space, Op::transpose, Op::none, S(1), dlogits, x_rows, S(1), gradient_);
+      gemm<A>(space, Op::none, Op::none, S(1), dlogits, weight_.factor(), S(0),
+              rows_of(dx, begin, rows));
+      gemm<A>(space, Op::transpose, Op::none, S(1), dlogits, x_rows, S(1), weight_.gradient2());
     });
   }
 
@@ -98,19 +87,15 @@ class ChunkedHead final : public Head<S> {
 
   void logits(const ExecSpace& space, View2<const S> x, View2<S> out) const override {
     for_chunks(x.extent(0), [&](Index begin, Index rows) {
-      gemm<A>(space, Op::none, Op::transpose, S(1), factor(space, x, begin, rows), matrix(), S(0),
-              rows_of(out, begin, rows));
+      gemm<A>(space, Op::none, Op::transpose, S(1), factor(space, x, begin, rows), weight_.factor(),
+              S(0), rows_of(out, begin, rows));
     });
   }
 
-  View2<S> weight() const override { return weight_; }
-  ArenaRange range(const ParameterList& list) const override { return arena_range(list, id_, id_); }
+  const Weight<S>& weight() const override { return weight_; }
 
-  Counts counts() const override {
-    Counts counts;
-    counts.trainable = shape_.vocabulary * shape_.width;
-    counts.flops_per_token = 6.0 * shape_.vocabulary * shape_.width;
-    return counts;
+  Costs costs() const override {
+    return {.flops_per_token = 6.0 * shape_.vocabulary * shape_.width};
   }
 
  private:
@@ -123,21 +108,12 @@ class ChunkedHead final : public Head<S> {
     }
   }
 
-  /// W as products read it.
-  View2<const A> matrix() const {
-    if constexpr (rounds) {
-      return arena_->view2<A>(copy_, shape_.vocabulary, shape_.width);
-    } else {
-      return weight_;
-    }
-  }
-
   /// Rows [begin, begin + rows) of x as products read them.
   View2<const A> factor([[maybe_unused]] const ExecSpace& space, const View2<const S>& x,
                         Index begin, Index rows) const {
     const View2<const S> x_rows = rows_of(x, begin, rows);
     if constexpr (rounds) {
-      const View2<A> to = arena_->view2<A>(x_, rows, shape_.width);
+      const View2<A> to = x_(rows);
       narrow_into<A>(space, x_rows, to);
       return to;
     } else {
@@ -146,15 +122,15 @@ class ChunkedHead final : public Head<S> {
   }
 
   View2<S> multiply(const ExecSpace& space, const View2<const A>& x_rows) const {
-    const View2<S> logits = arena_->view2<S>(logits_, x_rows.extent(0), shape_.vocabulary);
-    gemm<A>(space, Op::none, Op::transpose, S(1), x_rows, matrix(), S(0), logits);
+    const View2<S> logits = logits_(x_rows.extent(0));
+    gemm<A>(space, Op::none, Op::transpose, S(1), x_rows, weight_.factor(), S(0), logits);
     return logits;
   }
 
   /// Where the gradient of these logits goes: into them, where products read S.
   View2<A> gradient_of(const View2<S>& logits) const {
     if constexpr (rounds) {
-      return arena_->view2<A>(dlogits_, logits.extent(0), shape_.vocabulary);
+      return dlogits_(logits.extent(0));
     } else {
       return logits;
     }
@@ -162,10 +138,9 @@ class ChunkedHead final : public Head<S> {
 
   Settings settings_;
   ModelShape shape_;
-  ParameterId id_;
-  Slot logits_, copy_, dlogits_, x_;
-  View2<S> weight_, gradient_;
-  const Arena* arena_ = nullptr;
+  Factor<S, A> weight_;
+  Rows<S> logits_;
+  Rows<A> dlogits_, x_;
 };
 
 }  // namespace

@@ -21,10 +21,8 @@ class Head {
  public:
   virtual ~Head() = default;
 
-  /// Parameter head.weight [V C].
-  virtual void declare(ParameterList& list) = 0;
-  virtual void plan(MemoryPlan& plan) = 0;
-  virtual void bind(const Parameters<S>& parameters, const Arena& arena) = 0;
+  /// Adds parameter head.weight [V C]; reserves memory.
+  virtual void declare(Parameters<S>& parameters, Memory& memory) = 0;
   /// To be called where parameters have changed: what was made from them is made again.
   virtual void refresh(const ExecSpace& space) = 0;
 
@@ -46,9 +44,8 @@ class Head {
   /// Reads x [N C]; overwrites out [N V].
   virtual void logits(const ExecSpace& space, View2<const S> x, View2<S> out) const = 0;
 
-  virtual View2<S> weight() const = 0;
-  virtual ArenaRange range(const ParameterList& list) const = 0;
-  virtual Counts counts() const = 0;
+  virtual const Weight<S>& weight() const = 0;
+  virtual Costs costs() const = 0;
 };
 
 /// Under Compute::bf16 products multiply x, W and the logits' gradients rounded to bf16; the

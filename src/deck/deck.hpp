@@ -90,6 +90,9 @@ class DeckTable {
   /// "deck.toml:12: transformer.heads = 3 does not divide width = 256".
   [[noreturn]] void reject(const std::string& key, const std::string& why) const;
 
+  /// "deck.toml:12: transformer.heads = 3", the beginning of a message about a key that was read.
+  [[nodiscard]] std::string statement(const std::string& key) const;
+
   /// "embedding.lev"; "" for the top level.
   [[nodiscard]] const std::string& name() const { return name_; }
 

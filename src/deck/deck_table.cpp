@@ -330,14 +330,18 @@ std::vector<std::string> DeckTable::text_or_texts(const Key& key,
 
 bool DeckTable::has(const std::string& key) const { return deck_->has(dotted_name(name_, key)); }
 
-void DeckTable::reject(const std::string& key, const std::string& why) const {
+std::string DeckTable::statement(const std::string& key) const {
   const std::string dotted = dotted_name(name_, key);
   const Node* node = deck_->root_.at(path_of(dotted));
   const ReadKey* known = deck_->listing_.find(name_, key);
   Subject subject = {node != nullptr ? node->place.text() : deck_->name_, dotted};
   if (node == nullptr) subject.remark = " (its default)";
   const std::string value = known != nullptr ? known->value : "?";
-  fail(Status::deck, subject.is(value) + " " + why);
+  return subject.is(value);
+}
+
+void DeckTable::reject(const std::string& key, const std::string& why) const {
+  fail(Status::deck, statement(key) + " " + why);
 }
 
 }  // namespace lexikos

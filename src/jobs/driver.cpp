@@ -30,8 +30,7 @@ struct MemberResult {
   Outcome outcome;
 };
 
-MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& world,
-                     Console& console) {
+MemberCounts dry_run(const MemberSettings& settings, const Communicator& world, Console& console) {
   const Index vocabulary = read_vocabulary(settings.run);
   const int asked = settings.parallel.plan_ranks, ranks = asked > 0 ? asked : world.size();
   const ModelSizes sizes = settings.sizes(vocabulary, ranks);
@@ -46,7 +45,7 @@ MemberCounts dry_run(const MemberSettings<float>& settings, const Communicator& 
 }
 
 /// The checkpoint to go on from; "" for a fresh start.
-std::string checkpoint_for(const Arguments& arguments, const MemberSettings<float>& settings,
+std::string checkpoint_for(const Arguments& arguments, const MemberSettings& settings,
                            const Communicator& comm, Console& console) {
   if (arguments.restart.empty()) return "";
   if (arguments.restart != "latest") return arguments.restart;
@@ -58,7 +57,7 @@ std::string checkpoint_for(const Arguments& arguments, const MemberSettings<floa
 }
 
 /// A fresh start must not mix its files with an older run's.
-void refuse_old_files(const MemberSettings<float>& settings, const Communicator& comm) {
+void refuse_old_files(const MemberSettings& settings, const Communicator& comm) {
   comm.on_root([&] {
     if (find_newest_checkpoint(settings.directory)) {
       fail(Status::file, "'" + settings.directory +
@@ -68,7 +67,7 @@ void refuse_old_files(const MemberSettings<float>& settings, const Communicator&
   });
 }
 
-Outcome train_member(const MemberSettings<float>& settings, const Arguments& arguments,
+Outcome train_member(const MemberSettings& settings, const Arguments& arguments,
                      const Communicator& comm, Console& console, const Clock& clock) {
   if (!settings.member.empty()) console.line("member " + settings.member);
   const std::string checkpoint = checkpoint_for(arguments, settings, comm, console);
@@ -130,7 +129,7 @@ void print_summary(const SweepPlan& plan, const std::vector<MemberResult>& resul
 }
 
 /// Members side by side: group g of the ranks takes members g, g + groups, ...
-void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>& settings,
+void run_members(const SweepPlan& plan, const std::vector<MemberSettings>& settings,
                  const Arguments& arguments, const Communicator& world) {
   const Clock clock;
   const int groups = std::min<int>(plan.concurrent, static_cast<int>(settings.size()));
@@ -182,7 +181,7 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings<float>>
 std::string key_reference() {
   const Deck blank = Deck::blank();
   expand_sweep(blank);
-  MemberSettings<float>::read(blank, "", "");
+  MemberSettings::read(blank, "", "");
   CapacitySettings::read(blank, "");
   PackingSettings::read(blank, "");
   return key_reference_markdown(blank.keys());
@@ -202,9 +201,9 @@ void drive(const Deck& given, const Arguments& arguments, const Communicator& wo
   }
   const SweepPlan plan = expand_sweep(deck);
   // All decks are read before the first member starts: a slip in the last must not cost a day.
-  std::vector<MemberSettings<float>> settings;
+  std::vector<MemberSettings> settings;
   for (const SweepMember& member : plan.members) {
-    settings.push_back(MemberSettings<float>::read(member.deck, member.name, arguments.outdir));
+    settings.push_back(MemberSettings::read(member.deck, member.name, arguments.outdir));
   }
   if (arguments.dry_run) {
     Console console(world.is_root());

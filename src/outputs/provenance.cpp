@@ -6,10 +6,9 @@
 
 namespace lexikos {
 
-template <class S>
-Attributes run_attributes(const MemberSettings<S>& settings, const RunData& data,
-                          const Model<S>& model, const Communicator& comm) {
-  const Counts input = model.embedding_counts();
+Attributes run_attributes(const MemberSettings& settings, const RunData& data,
+                          const Model<float>& model, const Communicator& comm) {
+  const Costs input = model.embedding_costs();
   Attributes a;
   a.set("code_version", code_version());
   a.set("deck", settings.resolved_deck);
@@ -17,15 +16,15 @@ Attributes run_attributes(const MemberSettings<S>& settings, const RunData& data
   a.set("parameters_trainable", model.list().count());
   a.set("parameters_fixed", input.fixed);
   a.set("parameters_shared", input.shared);
-  a.set("parameters_input_trainable", input.trainable);
+  a.set("parameters_input_trainable", model.list().count("embedding."));
   a.set("flops_per_token", static_cast<std::int64_t>(flops_per_token(model)));
   a.set("ranks", comm.size());
   a.set("threads", host_threads());
   a.set("device", device_text());
   const bool bf16 = settings.model.execution.compute == Compute::bf16;
-  a.set("blas", bf16 ? gemm_library_name<Bf16>() : gemm_library_name<S>());
-  a.set("precision", std::string(sizeof(S) == 4 ? "fp32" : "fp64"));
-  a.set("compute", std::string(bf16 ? "bf16" : sizeof(S) == 4 ? "fp32" : "fp64"));
+  a.set("blas", bf16 ? gemm_library_name<Bf16>() : gemm_library_name<float>());
+  a.set("precision", std::string("fp32"));
+  a.set("compute", std::string(bf16 ? "bf16" : "fp32"));
   a.set("vocabulary_size", data.vocabulary);
   a.set("validation_bytes_per_token", data.validation_bytes_per_token);
   a.set("validation_words_per_token", data.validation_words_per_token);
@@ -34,10 +33,5 @@ Attributes run_attributes(const MemberSettings<S>& settings, const RunData& data
   a.set("tokenizer_hash", data.tokenizer_hash);
   return a;
 }
-
-template Attributes run_attributes(const MemberSettings<float>&, const RunData&,
-                                   const Model<float>&, const Communicator&);
-template Attributes run_attributes(const MemberSettings<double>&, const RunData&,
-                                   const Model<double>&, const Communicator&);
 
 }  // namespace lexikos

@@ -10,8 +10,7 @@ namespace lexikos {
 
 /// Root attributes of history.h5, evaluation.h5 and embedding.h5 (src/outputs/README.md), without
 /// what only one kind of job knows.
-template <class S>
-Attributes run_attributes(const MemberSettings<S>& settings, const RunData& data,
-                          const Model<S>& model, const Communicator& comm);
+Attributes run_attributes(const MemberSettings& settings, const RunData& data,
+                          const Model<float>& model, const Communicator& comm);
 
 }  // namespace lexikos

@@ -4,11 +4,10 @@
 
 namespace lexikos {
 
-template <class S>
-MemberSettings<S> MemberSettings<S>::read(const Deck& deck, const std::string& member,
-                                          const std::string& root) {
+MemberSettings MemberSettings::read(const Deck& deck, const std::string& member,
+                                    const std::string& root) {
   MemberSettings s;
-  s.model = ModelSettings<S>::read(deck);
+  s.model = ModelSettings::read(deck);
   s.run = RunSettings::read(deck, s.model.transformer.context);
   s.adamw = AdamWSettings::read(deck);
   s.schedule = Schedule::read(deck, s.run.steps);
@@ -22,8 +21,7 @@ MemberSettings<S> MemberSettings<S>::read(const Deck& deck, const std::string& m
   return s;
 }
 
-template <class S>
-ModelSizes MemberSettings<S>::sizes(Index vocabulary, int ranks) const {
+ModelSizes MemberSettings::sizes(Index vocabulary, int ranks) const {
   ModelSizes sizes;
   sizes.vocabulary = vocabulary;
   sizes.rank_sequences = share_of(run.batch_sequences, 0, ranks).size();
@@ -31,8 +29,5 @@ ModelSizes MemberSettings<S>::sizes(Index vocabulary, int ranks) const {
       run.micro_batch == 0 ? sizes.rank_sequences : std::min(run.micro_batch, sizes.rank_sequences);
   return sizes;
 }
-
-template struct MemberSettings<float>;
-template struct MemberSettings<double>;
 
 }  // namespace lexikos

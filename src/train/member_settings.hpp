@@ -13,10 +13,9 @@
 namespace lexikos {
 
 /// Everything one member's deck says.
-template <class S>
 struct MemberSettings {
   RunSettings run;
-  ModelSettings<S> model;
+  ModelSettings model;
   AdamWSettings adamw;
   Schedule schedule;
   ParallelSettings parallel;

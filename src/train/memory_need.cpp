@@ -2,10 +2,9 @@
 
 namespace lexikos {
 
-template <class S>
-MemoryNeed memory_need(const MemberSettings<S>& settings, const Model<S>& model,
+MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model,
                        const ModelSizes& sizes, int ranks) {
-  const Index arena = model.list().arena_size(), bytes = sizeof(S);
+  const Index arena = model.list().arena_size(), bytes = sizeof(float);
   const bool shard = settings.parallel.shard_optimizer;
   const Index positions = sizes.rank_sequences * model.shape().context;
   const Index arrays = settings.run.data.document_mask ? 7 : 4;  // of a position
@@ -19,13 +18,12 @@ MemoryNeed memory_need(const MemberSettings<S>& settings, const Model<S>& model,
   return need;
 }
 
-template <class S>
-Index largest_micro_batch(const MemberSettings<S>& settings, Index vocabulary, int ranks,
+Index largest_micro_batch(const MemberSettings& settings, Index vocabulary, int ranks,
                           Index bytes) {
   ModelSizes sizes = settings.sizes(vocabulary, ranks);
   const auto fits = [&](Index micro_batch) {
     sizes.micro_batch = micro_batch;
-    const Model<S> model(settings.model, sizes);
+    const Model<float> model(settings.model, sizes);
     return memory_need(settings, model, sizes, ranks).peak() <= bytes;
   };
   Index fit = 0, too_large = sizes.rank_sequences + 1;  // memory grows with the micro-batch
@@ -35,13 +33,5 @@ Index largest_micro_batch(const MemberSettings<S>& settings, Index vocabulary, i
   }
   return fit;
 }
-
-#define LEXIKOS_MEMORY_NEED(S)                                                                  \
-  template MemoryNeed memory_need(const MemberSettings<S>&, const Model<S>&, const ModelSizes&, \
-                                  int);                                                         \
-  template Index largest_micro_batch(const MemberSettings<S>&, Index, int, Index);
-LEXIKOS_MEMORY_NEED(float)
-LEXIKOS_MEMORY_NEED(double)
-#undef LEXIKOS_MEMORY_NEED
 
 }  // namespace lexikos

@@ -18,14 +18,11 @@ struct MemoryNeed {
 
 /// Of the first rank of `ranks`, whose share of batch and moments is never the smallest. `sizes`
 /// are those that `model` was made with.
-template <class S>
-MemoryNeed memory_need(const MemberSettings<S>& settings, const Model<S>& model,
+MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model,
                        const ModelSizes& sizes, int ranks);
 
 /// The largest micro-batch, in sequences, up to a rank's whole share, whose peak is at most
 /// `bytes`; 0 where one sequence does not fit.
-template <class S>
-Index largest_micro_batch(const MemberSettings<S>& settings, Index vocabulary, int ranks,
-                          Index bytes);
+Index largest_micro_batch(const MemberSettings& settings, Index vocabulary, int ranks, Index bytes);
 
 }  // namespace lexikos

@@ -16,8 +16,8 @@ std::string row(const std::string& name, const std::string& a, const std::string
   return text;
 }
 
-std::string row(const std::string& name, const Counts& c) {
-  return row(name, format_count(c.trainable), format_count(c.fixed), format_count(c.shared));
+std::string row(const std::string& name, Index trainable, const Costs& c) {
+  return row(name, format_count(trainable), format_count(c.fixed), format_count(c.shared));
 }
 
 std::string entry(const std::string& name, const std::string& value) {
@@ -61,25 +61,26 @@ std::string comparison_row(const MemberCounts& m, const MemberCounts& reference)
 
 }  // namespace
 
-template <class S>
-double flops_per_token(const Model<S>& model) {
-  return model.transformer_counts().flops_per_token + model.head_counts().flops_per_token;
+double flops_per_token(const Model<float>& model) {
+  return model.transformer_costs().flops_per_token + model.head_costs().flops_per_token;
 }
 
-template <class S>
-std::string model_tables(const Model<S>& model, const std::string& interface,
+std::string model_tables(const Model<float>& model, const std::string& interface,
                          const MemoryNeed& need) {
-  const Counts input = model.embedding_counts(), body = model.transformer_counts(),
-               head = model.head_counts();
-  const Index total = input.trainable + body.trainable + head.trainable;
+  const Costs input = model.embedding_costs(), body = model.transformer_costs(),
+              head = model.head_costs();
+  const auto trainable = [&](const char* package) { return model.list().count(package); };
+  const Index total = model.list().count();
   std::string text = "Parameters\n" + row("package", "trainable", "fixed", "shared");
-  text += row("embedding." + interface, input) + row("transformer", body) + row("head", head);
+  text += row("embedding." + interface, trainable("embedding."), input);
+  text += row("transformer", trainable("transformer."), body);
+  text += row("head", trainable("head."), head);
   text += row("all", format_count(total), format_count(input.fixed), format_count(input.shared));
   text += entry("all, in short", format_si(static_cast<double>(total)));
   text += entry("matrices alone, in short", in_millions(matrix_elements(model.list())));
   if (input.matched_to > 0) {
     text += entry("embedding." + interface + " less lev's " + format_count(input.matched_to),
-                  format_count(input.trainable - input.matched_to));
+                  format_count(trainable("embedding.") - input.matched_to));
   }
 
   text += "Work of training (a multiply-add is 2 FLOP)\n";
@@ -99,8 +100,7 @@ std::string model_tables(const Model<S>& model, const std::string& interface,
   return text;
 }
 
-template <class S>
-std::string fit_table(const MemberSettings<S>& settings, Index vocabulary, int ranks) {
+std::string fit_table(const MemberSettings& settings, Index vocabulary, int ranks) {
   const Index share = settings.sizes(vocabulary, ranks).rank_sequences;
   std::string text =
       "Largest micro-batch that fits, of " + format_count(share) + " sequences of a rank\n";
@@ -113,8 +113,7 @@ std::string fit_table(const MemberSettings<S>& settings, Index vocabulary, int r
   return text;
 }
 
-template <class S>
-MemberCounts member_counts(const Model<S>& model, const std::string& member,
+MemberCounts member_counts(const Model<float>& model, const std::string& member,
                            const std::string& interface) {
   return {member, interface, model.list().count(), matrix_elements(model.list())};
 }
@@ -130,14 +129,5 @@ std::string comparison_table(const std::vector<MemberCounts>& members) {
   for (const MemberCounts& m : members) text += comparison_row(m, reference);
   return text + "  difference: trainable, less those of " + reference.member + "\n";
 }
-
-#define LEXIKOS_TABLES(S)                                                                    \
-  template double flops_per_token(const Model<S>&);                                          \
-  template std::string model_tables(const Model<S>&, const std::string&, const MemoryNeed&); \
-  template std::string fit_table(const MemberSettings<S>&, Index, int);                      \
-  template MemberCounts member_counts(const Model<S>&, const std::string&, const std::string&);
-LEXIKOS_TABLES(float)
-LEXIKOS_TABLES(double)
-#undef LEXIKOS_TABLES
 
 }  // namespace lexikos

@@ -11,17 +11,14 @@ namespace lexikos {
 
 /// Floating-point operations of one token of training, the model's input interface aside
 /// (a look-up costs none, and an interface is evaluated once for each distinct token).
-template <class S>
-double flops_per_token(const Model<S>& model);
+double flops_per_token(const Model<float>& model);
 
 /// Parameters, FLOPs and memory, at most 80 columns wide.
-template <class S>
-std::string model_tables(const Model<S>& model, const std::string& interface,
+std::string model_tables(const Model<float>& model, const std::string& interface,
                          const MemoryNeed& need);
 
 /// The micro-batches that fit devices of usual sizes, for the table above.
-template <class S>
-std::string fit_table(const MemberSettings<S>& settings, Index vocabulary, int ranks);
+std::string fit_table(const MemberSettings& settings, Index vocabulary, int ranks);
 
 /// What the members of a sweep are compared by.
 struct MemberCounts {
@@ -30,8 +27,7 @@ struct MemberCounts {
   Index matrices = 0;  // of these, in parameters of two or more dimensions
 };
 
-template <class S>
-MemberCounts member_counts(const Model<S>& model, const std::string& member,
+MemberCounts member_counts(const Model<float>& model, const std::string& member,
                            const std::string& interface);
 
 /// Each member's counts and how far they are from those of the first tied member, or of the first

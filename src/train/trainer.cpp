@@ -49,7 +49,7 @@ DeviceSum element(const Buffer<double>& sums, Index i) { return DeviceSum(sums.d
 
 }  // namespace
 
-Trainer::Trainer(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
+Trainer::Trainer(const MemberSettings& settings, RunData data, const Communicator& comm,
                  Console& console)
     : settings_(settings),
       data_(std::move(data)),

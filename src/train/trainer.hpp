@@ -42,8 +42,7 @@ struct Request {
 class Trainer {
  public:
   /// Collective over `comm`; allocates everything a run needs.
-  Trainer(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
-          Console& console);
+  Trainer(const MemberSettings& settings, RunData data, const Communicator& comm, Console& console);
 
   /// Goes on from a checkpoint file. Throws Error(file).
   void restart(const std::string& path, SealCheck seal = SealCheck::needed);
@@ -78,7 +77,7 @@ class Trainer {
   Attributes attributes(const std::string& status) const;
   double median_tokens_per_second() const;
 
-  MemberSettings<float> settings_;
+  MemberSettings settings_;
   RunData data_;
   const Communicator& comm_;
   Console& console_;

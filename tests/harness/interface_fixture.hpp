@@ -21,21 +21,19 @@ class InterfaceRig {
       : deck_(Deck::from_string("[embedding]\ninterface = \"" + interface + "\"\n[embedding." +
                                     interface + "]\n" + lines,
                                 "test.toml")) {
-    const EmbeddingFactory<S> factory = read_embedding<S>(deck_);
+    const EmbeddingSettings settings = read_embedding(deck_);
     deck_.check_all_read();
     shape_.vocabulary = vocabulary;
     shape_.width = width;
     shape_.distinct_max = distinct_max;
-    embedding_ = factory(shape_);
+    embedding_ = make_embedding<S>(settings, shape_);
     // Only tied reads the head's matrix; elsewhere one row stands for it.
-    list_.add("head.weight", {interface == "tied" ? vocabulary : 1, width}, {.deviation = 0.02},
-              Decay::to_zero);
-    embedding_->declare(list_);
-    embedding_->plan(plan_);
-    parameters_ = Parameters<S>(list_);
+    parameters_.add("head.weight", {interface == "tied" ? vocabulary : 1, width},
+                    {.deviation = 0.02}, Decay::to_zero);
+    embedding_->declare(parameters_, memory_);
+    parameters_.allocate({0, parameters_.arena_size()});
     parameters_.initialise(seed);
-    arena_ = Arena(plan_);
-    embedding_->bind(parameters_, arena_);
+    memory_.allocate();
   }
   InterfaceRig(const InterfaceRig&) = delete;
 
@@ -82,18 +80,20 @@ class InterfaceRig {
   }
 
   Doubles value(const std::string& name) const {
-    return doubles(to_host(parameters_.value1(list_.find(name))));
+    return doubles(to_host(parameters_.find(name).value1()));
   }
   void set_value(const std::string& name, const Doubles& values) {
-    set(parameters_.value1(list_.find(name)), values);
+    set(parameters_.find(name).value1(), values);
   }
   Doubles gradient(const std::string& name) const {
-    return doubles(to_host(parameters_.gradient1(list_.find(name))));
+    return doubles(to_host(parameters_.find(name).gradient1()));
   }
   void zero_gradients() { Kokkos::deep_copy(parameters_.gradients(), S(0)); }
 
-  const ParameterList& list() const { return list_; }
-  Counts counts() const { return embedding_->counts(); }
+  const Parameters<S>& parameters() const { return parameters_; }
+  /// Of the interface.
+  Index trainable() const { return parameters_.count("embedding."); }
+  Costs costs() const { return embedding_->costs(); }
   Index width() const { return shape_.width; }
 
  private:
@@ -121,10 +121,8 @@ class InterfaceRig {
   Deck deck_;
   ModelShape shape_;
   std::unique_ptr<Embedding<S>> embedding_;
-  ParameterList list_;
-  MemoryPlan plan_;
   Parameters<S> parameters_;
-  Arena arena_;
+  Memory memory_;
 };
 
 }  // namespace lexikos::test

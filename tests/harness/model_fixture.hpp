@@ -19,7 +19,7 @@ class Setup {
   Setup(const std::string& deck_text, Index vocabulary, const std::vector<TokenId>& ids,
         Index sequences, Index micro, std::uint64_t seed = 1)
       : deck_(Deck::from_string(deck_text, "test.toml")),
-        settings_(ModelSettings<S>::read(deck_)),
+        settings_(ModelSettings::read(deck_)),
         model(settings_, {vocabulary, micro, sequences}),
         source_(vocabulary, ids),
         loader_(source_, settings_.transformer.context, sequences, 0, 1, micro,
@@ -70,7 +70,7 @@ class Setup {
 
  private:
   Deck deck_;
-  ModelSettings<S> settings_;
+  ModelSettings settings_;
 
  public:
   Model<S> model;

@@ -108,7 +108,7 @@ TEST_CASE("requests in shared rows have the log-likelihoods of plain sequences")
   for (const bool share : {true, false}) {
     for (const Index micro : {1, 2, 5}) {
       const Deck deck = Deck::from_string(deck_text("tied", backbone), "test.toml");
-      Model<double> model(ModelSettings<double>::read(deck), {vocabulary, micro, micro});
+      Model<double> model(ModelSettings::read(deck), {vocabulary, micro, micro});
       model.allocate(1);
       const RequestScores found = score_requests(ExecSpace(), list.requests, share, world, model);
       for (Index r = 0; r < list.requests.requests(); ++r) {

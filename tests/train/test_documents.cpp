@@ -38,7 +38,7 @@ Found run(const std::string& interface, const std::vector<TokenId>& ids, bool ma
       deck_text(interface, "layers = 2\nwidth = 12\nheads = 2\ncontext = 24\nmlp_width = 17\n",
                 interface == "lev" ? small_lev : ""),
       "test.toml");
-  Model<double> model(ModelSettings<double>::read(deck), {vocabulary, 1, 1});
+  Model<double> model(ModelSettings::read(deck), {vocabulary, 1, 1});
   model.allocate(4);
   Random random(8);
   const View1<double> values(model.parameters().values().data(), model.list().arena_size());

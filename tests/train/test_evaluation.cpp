@@ -33,7 +33,7 @@ template <class S>
 std::unique_ptr<Model<S>> model_of(const std::string& interface, const std::string& lines,
                                    const ModelSizes& sizes, std::uint64_t seed) {
   const Deck deck = Deck::from_string(deck_text(interface, backbone, lines), "test.toml");
-  auto model = std::make_unique<Model<S>>(ModelSettings<S>::read(deck), sizes);
+  auto model = std::make_unique<Model<S>>(ModelSettings::read(deck), sizes);
   model->allocate(seed);
   return model;
 }

@@ -67,8 +67,7 @@ std::string deck(const std::string& interface, const std::string& more) {
 Seen second_step(const std::string& text) {
   const Communicator comm(MPI_COMM_WORLD);
   Console silent(false);
-  const auto settings =
-      MemberSettings<float>::read(Deck::from_string(text, "test.toml"), "", "unused");
+  const auto settings = MemberSettings::read(Deck::from_string(text, "test.toml"), "", "unused");
   Trainer trainer(settings, open_data(settings.run, comm), comm, silent);
   trainer.step(1);
   return watch([&] { trainer.step(2); });

@@ -3,11 +3,20 @@
 #pragma once
 
 #include "embedding/embedding.hpp"
+#include "embedding/match.hpp"
 
 namespace lexikos::albert {
 
-/// Deck table [embedding.albert].
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table);
+/// What deck table [embedding.albert] says.
+struct Settings {
+  static constexpr const char* name = "albert";
+  MatchedSize rank;  // E
+
+  static Settings read(const DeckTable& table);
+  void match(const lev::Settings& lev) { rank.lev = lev; }
+
+  template <class S>
+  std::unique_ptr<Embedding<S>> make(const ModelShape& shape) const;
+};
 
 }  // namespace lexikos::albert

@@ -6,13 +6,6 @@
 namespace lexikos::binary_code {
 namespace {
 
-struct Settings {
-  bool affine;
-  bool interleave;
-  bool centred;
-  std::uint64_t seed;
-};
-
 /// Rank K over GF(2), by elimination on copies of the rows.
 bool invertible(Recoding a) {
   for (int column = 0; column < a.bits; ++column) {
@@ -35,9 +28,7 @@ class BinaryCode : public Embedding<S> {
         recoding_(settings.affine ? affine(bits_of(shape.vocabulary), settings.seed)
                                   : canonical(bits_of(shape.vocabulary))) {}
 
-  void declare(ParameterList&) override {}
-  void plan(MemoryPlan&) override {}
-  void bind(const Parameters<S>&, const Arena&) override {}
+  void declare(Parameters<S>&, Memory&) override {}
 
   void forward(const ExecSpace& space, View1<const TokenId> tokens, View2<S> e) override {
     lift(space, tokens, e);
@@ -45,7 +36,7 @@ class BinaryCode : public Embedding<S> {
 
   void backward(const ExecSpace&, View1<const TokenId>, View2<const S>) override {}
 
-  Counts counts() const override { return {}; }
+  Costs costs() const override { return {}; }
 
   /// Public because device lambdas may not live in private functions.
   void lift(const ExecSpace& space, View1<const TokenId> tokens, View2<S> e) const {
@@ -104,8 +95,7 @@ Recoding affine(int bits, std::uint64_t seed) {
   return drawn;
 }
 
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table) {
+Settings Settings::read(const DeckTable& table) {
   Settings s;
   s.affine = table.choice({.name = "recoding",
                            .doc = "the id's bits, or an invertible affine map of them over GF(2)"},
@@ -117,17 +107,21 @@ EmbeddingFactory<S> read(const DeckTable& table) {
                            "zero_one", {"zero_one", "plus_minus"}) == "plus_minus";
   s.seed = static_cast<std::uint64_t>(
       table.integer({.name = "seed", .doc = "draws the affine recoding"}, 1, AtLeast(0)));
-  return [s](const ModelShape& shape) {
-    if (bits_of(shape.vocabulary) > shape.width) {
-      fail(Status::deck, "binary codes of " + std::to_string(bits_of(shape.vocabulary)) +
-                             " bits do not fit in transformer.width = " +
-                             std::to_string(shape.width) + "; raise it");
-    }
-    return std::make_unique<BinaryCode<S>>(s, shape);
-  };
+  return s;
 }
 
-template EmbeddingFactory<float> read<float>(const DeckTable&);
-template EmbeddingFactory<double> read<double>(const DeckTable&);
+template <class S>
+std::unique_ptr<Embedding<S>> Settings::make(const ModelShape& shape) const {
+  const int bits = bits_of(shape.vocabulary);
+  if (bits > shape.width) {
+    fail(Status::deck, "binary codes of " + std::to_string(bits) +
+                           " bits do not fit in transformer.width = " +
+                           std::to_string(shape.width) + "; raise it");
+  }
+  return std::make_unique<BinaryCode<S>>(*this, shape);
+}
+
+template std::unique_ptr<Embedding<float>> Settings::make<float>(const ModelShape&) const;
+template std::unique_ptr<Embedding<double>> Settings::make<double>(const ModelShape&) const;
 
 }  // namespace lexikos::binary_code

@@ -46,8 +46,18 @@ KOKKOS_INLINE_FUNCTION std::uint32_t recode(const Recoding& recoding, std::uint3
   return word ^ recoding.shift;
 }
 
-/// Deck table [embedding.binary_code].
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table);
+/// What deck table [embedding.binary_code] says.
+struct Settings {
+  static constexpr const char* name = "binary_code";
+  bool affine = false;      // recoded; else the id's own bits
+  bool interleave = false;  // each bit repeated in place; else the code as a whole
+  bool centred = false;     // bits are -1 and 1; else 0 and 1
+  std::uint64_t seed = 0;   // of the recoding
+
+  static Settings read(const DeckTable& table);
+  /// Throws Error(deck) where a code is longer than the model is wide.
+  template <class S>
+  std::unique_ptr<Embedding<S>> make(const ModelShape& shape) const;
+};
 
 }  // namespace lexikos::binary_code

@@ -5,11 +5,22 @@
 #pragma once
 
 #include "embedding/embedding.hpp"
+#include "embedding/match.hpp"
 
 namespace lexikos::factored_mlp {
 
-/// Deck table [embedding.factored_mlp].
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table);
+/// What deck table [embedding.factored_mlp] says.
+struct Settings {
+  static constexpr const char* name = "factored_mlp";
+  Index codebooks = 0;   // k
+  Index seed_width = 0;  // d
+  MatchedSize hidden;    // F
+
+  static Settings read(const DeckTable& table);
+  void match(const lev::Settings& lev) { hidden.lev = lev; }
+
+  template <class S>
+  std::unique_ptr<Embedding<S>> make(const ModelShape& shape) const;
+};
 
 }  // namespace lexikos::factored_mlp

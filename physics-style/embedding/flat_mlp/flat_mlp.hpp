@@ -4,11 +4,21 @@
 #pragma once
 
 #include "embedding/embedding.hpp"
+#include "embedding/match.hpp"
 
 namespace lexikos::flat_mlp {
 
-/// Deck table [embedding.flat_mlp].
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table);
+/// What deck table [embedding.flat_mlp] says.
+struct Settings {
+  static constexpr const char* name = "flat_mlp";
+  Index code_width = 0;  // E
+  MatchedSize hidden;    // F
+
+  static Settings read(const DeckTable& table);
+  void match(const lev::Settings& lev) { hidden.lev = lev; }
+
+  template <class S>
+  std::unique_ptr<Embedding<S>> make(const ModelShape& shape) const;
+};
 
 }  // namespace lexikos::flat_mlp

@@ -28,129 +28,102 @@ class Lev : public Embedding<S> {
         shape_(shape),
         chunk_count_(chunk_count(settings.heads)) {}
 
-  void declare(ParameterList& list) override {
-    const Index hd = sizes_.heads * sizes_.seed_width, hr = sizes_.heads * sizes_.rank;
-    const Init plain{.deviation = 0.02};
-    codebooks_id_ = list.add("embedding.lev.codebooks", {sizes_.books.rows(), sizes_.seed_width},
-                             plain, Decay::to_zero);
-    mix_id_ = list.add("embedding.lev.mix", {hd, sizes_.seed_width}, plain, Decay::to_zero);
-    gain_id_ = list.add("embedding.lev.gain", {hd}, {.mean = 1.0}, Decay::none);
-    bias_id_ = list.add("embedding.lev.bias", {hd}, {}, Decay::none);
-    spline_id_ = list.add("embedding.lev.spline", {hd, sizes_.knots, sizes_.rank},
-                          {.mean = 1.0, .deviation = settings_.spline_deviation}, Decay::to_one);
-    out_id_ = list.add("embedding.lev.out", {hr, shape_.width},
-                       {.deviation = 0.02 / std::sqrt(static_cast<double>(sizes_.heads))},
-                       Decay::to_zero);
-  }
-
-  void plan(MemoryPlan& plan) override {
-    const Index u = shape_.distinct_max, hd = sizes_.heads * sizes_.seed_width,
-                hr = sizes_.heads * sizes_.rank, tasks = chunk_count_ * sizes_.heads;
-    digit_ = plan.keep<std::int32_t>("lev digits", u * sizes_.books.count);
-    rows_ = plan.keep<S>("lev codebook rows by head", sizes_.books.rows() * hd);
-    normal_ = plan.keep<S>("lev normalised", u * hd);
-    rstd_ = plan.keep<S>("lev rstd", u * sizes_.heads);
-    s_ = plan.keep<S>("lev coordinates", u * hd);
-    product_ = plan.keep<S>("lev products", u * hr);
-    plan.begin_phase();
-    dproduct_ = plan.scratch<S>("lev gradient of products", u * hr);
-    ds_ = plan.scratch<S>("lev gradient of coordinates", u * hd);
-    slab_ = plan.scratch<S>("lev spline gradient slabs",
-                            chunk_count_ > 1 ? chunk_count_ * hd * sizes_.knots * sizes_.rank : 0);
-    workspace_ =
-        plan.scratch<double>("lev prefix products", gradient_workspace(sizes_, chunk_count_));
-    phi_ = plan.scratch<S>("lev factors", tasks * sizes_.seed_width * sizes_.rank);
-  }
-
-  void bind(const Parameters<S>& parameters, const Arena& arena) override {
-    parameters_ = &parameters;
-    arena_ = &arena;
+  void declare(Parameters<S>& parameters, Memory& memory) override {
+    declare_parameters(parameters);
+    reserve(memory);
   }
 
   void forward(const ExecSpace& space, View1<const TokenId> tokens, View2<S> e) override {
     const Region region("Lexikos::lev::forward");
-    const Windows w = windows(tokens.extent(0));
-    digits(space, sizes_.books, tokens, w.digit);
-    gemm<S>(space, Op::none, Op::transpose, S(1), parameters_->value2(codebooks_id_),
-            parameters_->value2(mix_id_), S(0), w.rows);
-    coordinates<S>(space, sizes_, w.digit, w.rows, parameters_->value1(gain_id_),
-                   parameters_->value1(bias_id_), w.normal, w.rstd, w.s);
-    products<S>(space, sizes_, w.chunks, w.s, parameters_->value1(spline_id_).data(), w.product,
-                arena_->at<double>(workspace_));
-    gemm<S>(space, Op::none, Op::none, S(1), w.product, parameters_->value2(out_id_), S(0), e);
+    const Index u = tokens.extent(0);
+    digits(space, sizes_.books, tokens, digit_(u));
+    gemm<S>(space, Op::none, Op::transpose, S(1), codebooks_.value2(), mix_.value2(), S(0),
+            rows_(sizes_.books.rows()));
+    coordinates<S>(space, sizes_, digit_(u), rows_(sizes_.books.rows()), gain_.value1(),
+                   bias_.value1(), normal_(u), rstd_(u), s_(u));
+    products<S>(space, sizes_, {chunk_count_, u}, s_(u), spline_.value1().data(), product_(u),
+                workspace_.data());
+    gemm<S>(space, Op::none, Op::none, S(1), product_(u), out_.value2(), S(0), e);
   }
 
   void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
     const Region region("Lexikos::lev::backward");
-    const Windows w = windows(tokens.extent(0));
-    gemm<S>(space, Op::transpose, Op::none, S(1), w.product, de, S(1),
-            parameters_->gradient2(out_id_));
-    gemm<S>(space, Op::none, Op::transpose, S(1), de, parameters_->value2(out_id_), S(0),
-            w.dproduct);
-    spline_gradient(space, w);
-    sigmoid_gradient<S>(space, w.s, w.ds);
-    norm_weight_gradient<S>(space, w.ds, w.normal, parameters_->gradient1(gain_id_),
-                            parameters_->gradient1(bias_id_));
-    norm_gradient<S>(space, sizes_, w.normal, w.rstd, parameters_->value1(gain_id_), w.ds);
-    gather_digits<S>(space, sizes_, w.digit, w.ds, w.rows);
-    gemm<S>(space, Op::none, Op::none, S(1), w.rows, parameters_->value2(mix_id_), S(1),
-            parameters_->gradient2(codebooks_id_));
-    gemm<S>(space, Op::transpose, Op::none, S(1), w.rows, parameters_->value2(codebooks_id_), S(1),
-            parameters_->gradient2(mix_id_));
+    const Index u = tokens.extent(0);
+    const View2<S> ds = ds_(u), drows = rows_(sizes_.books.rows());
+    gemm<S>(space, Op::transpose, Op::none, S(1), product_(u), de, S(1), out_.gradient2());
+    gemm<S>(space, Op::none, Op::transpose, S(1), de, out_.value2(), S(0), dproduct_(u));
+    spline_gradient(space, u);
+    sigmoid_gradient<S>(space, s_(u), ds);
+    norm_weight_gradient<S>(space, ds, normal_(u), gain_.gradient1(), bias_.gradient1());
+    norm_gradient<S>(space, sizes_, normal_(u), rstd_(u), gain_.value1(), ds);
+    gather_digits<S>(space, sizes_, digit_(u), ds, drows);
+    gemm<S>(space, Op::none, Op::none, S(1), drows, mix_.value2(), S(1), codebooks_.gradient2());
+    gemm<S>(space, Op::transpose, Op::none, S(1), drows, codebooks_.value2(), S(1),
+            mix_.gradient2());
   }
 
-  Counts counts() const override {
+  Costs costs() const override {
     const double d = sizes_.seed_width, h = sizes_.heads, r = sizes_.rank, c = shape_.width;
-    Counts counts;
-    counts.trainable = parameter_count(settings_, sizes_.books.base, shape_.width);
     // Forward: 3 multiply-adds and the product for each (d, q); backward about three times that.
-    counts.flops_per_distinct = 4.0 * 7.0 * h * d * r + 6.0 * h * r * c;
-    return counts;
+    return {.flops_per_distinct = 4.0 * 7.0 * h * d * r + 6.0 * h * r * c};
   }
 
  private:
-  struct Windows {
-    Chunks chunks;
-    View2<std::int32_t> digit;
-    View2<S> rows, normal, rstd, s, product, dproduct, ds;
-  };
-
-  Windows windows(Index u) const {
+  void declare_parameters(Parameters<S>& parameters) {
     const Index hd = sizes_.heads * sizes_.seed_width, hr = sizes_.heads * sizes_.rank;
-    return {{chunk_count_, u},
-            arena_->view2<std::int32_t>(digit_, u, sizes_.books.count),
-            arena_->view2<S>(rows_, sizes_.books.rows(), hd),
-            arena_->view2<S>(normal_, u, hd),
-            arena_->view2<S>(rstd_, u, sizes_.heads),
-            arena_->view2<S>(s_, u, hd),
-            arena_->view2<S>(product_, u, hr),
-            arena_->view2<S>(dproduct_, u, hr),
-            arena_->view2<S>(ds_, u, hd)};
+    const Init plain{.deviation = 0.02};
+    const Init spline{.mean = 1.0, .deviation = settings_.spline_deviation};
+    const Init out{.deviation = 0.02 / std::sqrt(static_cast<double>(sizes_.heads))};
+    codebooks_ = parameters.add("embedding.lev.codebooks", {sizes_.books.rows(), sizes_.seed_width},
+                                plain, Decay::to_zero);
+    mix_ = parameters.add("embedding.lev.mix", {hd, sizes_.seed_width}, plain, Decay::to_zero);
+    gain_ = parameters.add("embedding.lev.gain", {hd}, {.mean = 1.0}, Decay::none);
+    bias_ = parameters.add("embedding.lev.bias", {hd}, {}, Decay::none);
+    spline_ = parameters.add("embedding.lev.spline", {hd, sizes_.knots, sizes_.rank}, spline,
+                             Decay::to_one);
+    out_ = parameters.add("embedding.lev.out", {hr, shape_.width}, out, Decay::to_zero);
+  }
+
+  void reserve(Memory& memory) {
+    const Index u = shape_.distinct_max, hd = sizes_.heads * sizes_.seed_width,
+                hr = sizes_.heads * sizes_.rank;
+    digit_ = memory.rows<std::int32_t>("lev digits", u, sizes_.books.count);
+    rows_ = memory.rows<S>("lev codebook rows by head", sizes_.books.rows(), hd);
+    normal_ = memory.rows<S>("lev normalised", u, hd);
+    rstd_ = memory.rows<S>("lev rstd", u, sizes_.heads);
+    s_ = memory.rows<S>("lev coordinates", u, hd);
+    product_ = memory.rows<S>("lev products", u, hr);
+    memory.begin_phase();
+    dproduct_ = memory.scratch<S>("lev gradient of products", u, hr);
+    ds_ = memory.scratch<S>("lev gradient of coordinates", u, hd);
+    slabs_ = memory.scratch<S>("lev spline gradient slabs", chunk_count_ > 1 ? chunk_count_ : 0,
+                               hd * sizes_.knots * sizes_.rank);
+    workspace_ =
+        memory.scratch<double>("lev prefix products", gradient_workspace(sizes_, chunk_count_));
+    phi_ = memory.scratch<S>("lev factors", chunk_count_ * sizes_.heads,
+                             sizes_.seed_width * sizes_.rank);
   }
 
   /// With one chunk the tasks add to the gradient itself; with more, to slabs folded at the end.
-  void spline_gradient(const ExecSpace& space, const Windows& w) {
-    const View1<S> gradient = parameters_->gradient1(spline_id_);
-    const Index count = gradient.size();
-    S* const slab = chunk_count_ > 1 ? arena_->at<S>(slab_) : gradient.data();
-    if (chunk_count_ > 1) {
-      Kokkos::deep_copy(space, View1<S>(slab, chunk_count_ * count), S(0));
-    }
-    products_gradient<S>(space, sizes_, w.chunks, w.s, parameters_->value1(spline_id_).data(),
-                         w.dproduct, w.ds, slab, arena_->at<double>(workspace_),
-                         arena_->at<S>(phi_));
-    if (chunk_count_ > 1) fold_slabs<S>(space, chunk_count_, count, slab, gradient.data());
+  void spline_gradient(const ExecSpace& space, Index u) {
+    const View1<S> gradient = spline_.gradient1();
+    const bool slabs = chunk_count_ > 1;
+    S* const into = slabs ? slabs_.data() : gradient.data();
+    if (slabs) Kokkos::deep_copy(space, slabs_.all(), S(0));
+    products_gradient<S>(space, sizes_, {chunk_count_, u}, s_(u), spline_.value1().data(),
+                         dproduct_(u), ds_(u), into, workspace_.data(), phi_.data());
+    if (slabs) fold_slabs<S>(space, chunk_count_, gradient.size(), into, gradient.data());
   }
 
   Settings settings_;
   Sizes sizes_;
   ModelShape shape_;
   Index chunk_count_;
-  ParameterId codebooks_id_, mix_id_, gain_id_, bias_id_, spline_id_, out_id_;
-  Slot digit_, rows_, normal_, rstd_, s_, product_;
-  Slot dproduct_, ds_, slab_, workspace_, phi_;
-  const Parameters<S>* parameters_ = nullptr;
-  const Arena* arena_ = nullptr;
+  Weight<S> codebooks_, mix_, gain_, bias_, spline_, out_;
+  Rows<std::int32_t> digit_;
+  Rows<S> rows_, normal_, rstd_, s_, product_;
+  Rows<S> dproduct_, ds_, slabs_, phi_;
+  Rows<double> workspace_;
 };
 
 }  // namespace
@@ -161,13 +134,14 @@ Index parameter_count(const Settings& s, Index base, Index width) {
          s.heads * s.rank * width;
 }
 
-Settings read_settings(const DeckTable& table) {
+Settings Settings::read(const DeckTable& table) {
   Settings s;
   s.codebooks =
       table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3, Between(1, 16));
   s.base = table.integer(
       {.name = "base", .doc = "rows of a codebook, b", .default_note = "0: smallest with b^k >= V"},
       0, Between(0, 1 << 16));
+  s.base_statement = table.statement("base");
   s.seed_width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, AtLeast(1));
   s.heads = table.integer({.name = "heads", .doc = "h"}, 8, AtLeast(1));
   s.knots = table.integer({.name = "knots", .doc = "knots of a spline, kappa"}, 16, AtLeast(2));
@@ -183,19 +157,17 @@ Index base_of(const Settings& s, Index vocabulary) {
 }
 
 template <class S>
-EmbeddingFactory<S> read(const DeckTable& table) {
-  const Settings s = read_settings(table);
-  return [s, table](const ModelShape& shape) {
-    const Index base = base_of(s, shape.vocabulary);
-    if (power(base, s.codebooks) < shape.vocabulary) {
-      table.reject("base", "is too small: base^codebooks is less than the vocabulary of " +
-                               std::to_string(shape.vocabulary));
-    }
-    return std::make_unique<Lev<S>>(s, base, shape);
-  };
+std::unique_ptr<Embedding<S>> Settings::make(const ModelShape& shape) const {
+  const Index b = base_of(*this, shape.vocabulary);
+  if (power(b, codebooks) < shape.vocabulary) {
+    fail(Status::deck, base_statement +
+                           " is too small: base^codebooks is less than the vocabulary of " +
+                           std::to_string(shape.vocabulary));
+  }
+  return std::make_unique<Lev<S>>(*this, b, shape);
 }
 
-template EmbeddingFactory<float> read<float>(const DeckTable&);
-template EmbeddingFactory<double> read<double>(const DeckTable&);
+template std::unique_ptr<Embedding<float>> Settings::make<float>(const ModelShape&) const;
+template std::unique_ptr<Embedding<double>> Settings::make<double>(const ModelShape&) const;
 
 }  // namespace lexikos::lev

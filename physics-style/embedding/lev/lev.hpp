@@ -13,27 +13,28 @@
 
 namespace lexikos::lev {
 
+/// What deck table [embedding.lev] says.
 struct Settings {
-  Index codebooks;   // k
-  Index base;        // b; 0: the smallest with b^k >= V
-  Index seed_width;  // d
-  Index heads;       // h
-  Index knots;       // kappa
-  Index rank;        // r
-  double spline_deviation;
-};
+  static constexpr const char* name = "lev";
+  Index codebooks = 0;              // k
+  Index base = 0;                   // b; 0: the smallest with b^k >= V
+  Index seed_width = 0;             // d
+  Index heads = 0;                  // h
+  Index knots = 0;                  // kappa
+  Index rank = 0;                   // r
+  double spline_deviation = 0.0;    // of initial spline values
+  std::string base_statement = {};  // the deck's, for messages
 
-/// Reads deck table [embedding.lev].
-Settings read_settings(const DeckTable& table);
+  static Settings read(const DeckTable& table);
+  /// Throws Error(deck) where base^codebooks is less than the vocabulary.
+  template <class S>
+  std::unique_ptr<Embedding<S>> make(const ModelShape& shape) const;
+};
 
 /// b: the deck's, or the smallest with b^k >= vocabulary.
 Index base_of(const Settings& settings, Index vocabulary);
 
 /// Trainable parameters: k b d + h (d^2 + 2 d) + h d kappa r + h r D.
 Index parameter_count(const Settings& settings, Index base, Index width);
-
-/// Deck table [embedding.lev].
-template <class S>
-EmbeddingFactory<S> read(const DeckTable& table);
 
 }  // namespace lexikos::lev

@@ -8,24 +8,21 @@ namespace {
 template <class S>
 class Tied : public TableRows<S> {
  public:
-  explicit Tied(const ModelShape& shape) : shape_(shape) {}
+  void declare(Parameters<S>& parameters, Memory&) override {
+    this->table_ = parameters.find(Settings::table);
+  }
 
-  void declare(ParameterList& list) override { this->table_ = list.find("head.weight"); }
-
-  Counts counts() const override { return {.shared = shape_.vocabulary * shape_.width}; }
-
- private:
-  ModelShape shape_;
+  Costs costs() const override { return {.shared = this->table_.info().size}; }
 };
 
 }  // namespace
 
 template <class S>
-EmbeddingFactory<S> read(const DeckTable&) {
-  return [](const ModelShape& shape) { return std::make_unique<Tied<S>>(shape); };
+std::unique_ptr<Embedding<S>> Settings::make(const ModelShape&) const {
+  return std::make_unique<Tied<S>>();
 }
 
-template EmbeddingFactory<float> read<float>(const DeckTable&);
-template EmbeddingFactory<double> read<double>(const DeckTable&);
+template std::unique_ptr<Embedding<float>> Settings::make<float>(const ModelShape&) const;
+template std::unique_ptr<Embedding<double>> Settings::make<double>(const ModelShape&) const;
 
 }  // namespace lexikos::tied

@@ -10,12 +10,12 @@ class Untied : public TableRows<S> {
  public:
   explicit Untied(const ModelShape& shape) : shape_(shape) {}
 
-  void declare(ParameterList& list) override {
-    this->table_ = list.add("embedding.untied.table", {shape_.vocabulary, shape_.width},
-                            {.deviation = shape_.init_deviation}, Decay::to_zero);
+  void declare(Parameters<S>& parameters, Memory&) override {
+    this->table_ = parameters.add(Settings::table, {shape_.vocabulary, shape_.width},
+                                  {.deviation = shape_.init_deviation}, Decay::to_zero);
   }
 
-  Counts counts() const override { return {.trainable = shape_.vocabulary * shape_.width}; }
+  Costs costs() const override { return {}; }
 
  private:
   ModelShape shape_;
@@ -24,11 +24,11 @@ class Untied : public TableRows<S> {
 }  // namespace
 
 template <class S>
-EmbeddingFactory<S> read(const DeckTable&) {
-  return [](const ModelShape& shape) { return std::make_unique<Untied<S>>(shape); };
+std::unique_ptr<Embedding<S>> Settings::make(const ModelShape& shape) const {
+  return std::make_unique<Untied<S>>(shape);
 }
 
-template EmbeddingFactory<float> read<float>(const DeckTable&);
-template EmbeddingFactory<double> read<double>(const DeckTable&);
+template std::unique_ptr<Embedding<float>> Settings::make<float>(const ModelShape&) const;
+template std::unique_ptr<Embedding<double>> Settings::make<double>(const ModelShape&) const;
 
 }  // namespace lexikos::untied

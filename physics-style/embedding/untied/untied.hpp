@@ -5,8 +5,14 @@
 
 namespace lexikos::untied {
 
-/// No deck table: there is nothing to choose.
-template <class S>
-EmbeddingFactory<S> read(const DeckTable&);
+/// Nothing to choose.
+struct Settings {
+  static constexpr const char* name = "untied";
+  static constexpr const char* table = "embedding.untied.table";
+  static Settings read(const DeckTable&) { return {}; }
+
+  template <class S>
+  std::unique_ptr<Embedding<S>> make(const ModelShape& shape) const;
+};
 
 }  // namespace lexikos::untied

@@ -78,9 +78,9 @@ std::string rates(const char* name, const std::vector<StepProduct>& products) {
 
 }  // namespace
 
-void bench(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
+void bench(const MemberSettings& settings, RunData data, const Communicator& comm,
            Console& console) {
-  MemberSettings<float> timed = settings;
+  MemberSettings timed = settings;
   timed.run.gemm_rate = false;  // measured here, between the steps
   const bool bf16 = settings.model.execution.compute == Compute::bf16;
   Trainer trainer(timed, std::move(data), comm, console);

@@ -7,7 +7,7 @@ namespace lexikos {
 
 /// Runs the deck's steps without files; prints the GEMM rate measured in this process, the median
 /// step (the first left out) and its share of that rate.
-void bench(const MemberSettings<float>& settings, RunData data, const Communicator& comm,
+void bench(const MemberSettings& settings, RunData data, const Communicator& comm,
            Console& console);
 
 }  // namespace lexikos

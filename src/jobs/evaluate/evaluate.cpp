@@ -63,8 +63,8 @@ void print(Console& console, const Evaluation& e, const RunData& data) {
 
 }  // namespace
 
-Outcome evaluate(const MemberSettings<float>& settings, const std::string& asked,
-                 const Communicator& comm, Console& console) {
+Outcome evaluate(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
+                 Console& console) {
   const RunData data = open_data(settings.run, comm);
   Model<float> model(settings.model, settings.sizes(data.vocabulary, comm.size()));
   CheckpointHeader header;

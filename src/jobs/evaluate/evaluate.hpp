@@ -11,7 +11,7 @@ namespace lexikos {
 /// deck's validation tokens, prints the loss in all and by token frequency, and writes
 /// evaluation.h5 into the member's folder. Collective. Throws Error(file) or Error(deck) where the
 /// checkpoint or the tokens do not fit the deck.
-Outcome evaluate(const MemberSettings<float>& settings, const std::string& asked,
-                 const Communicator& comm, Console& console);
+Outcome evaluate(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
+                 Console& console);
 
 }  // namespace lexikos

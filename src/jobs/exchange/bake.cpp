@@ -14,14 +14,14 @@ namespace lexikos {
 namespace {
 
 /// The member's deck with a table for its interface, to be trained or evaluated on its own.
-MemberSettings<float> baked_settings(const MemberSettings<float>& settings) {
+MemberSettings baked_settings(const MemberSettings& settings) {
   const std::string folder = settings.directory + "/baked";
   const Deck deck = Deck::from_string(settings.resolved_deck, "the baked deck")
                         .without("embedding." + settings.model.interface)
                         .with("embedding.interface", toml_value(std::string("untied")))
                         .with("output.directory", toml_value(folder))
                         .with("job", toml_value(std::string("train")));
-  return MemberSettings<float>::read(deck, "", folder);
+  return MemberSettings::read(deck, "", folder);
 }
 
 /// Overwrites every parameter of `to` that `from` has as well.
@@ -63,10 +63,10 @@ void refuse_overwriting(const std::string& path) {
 
 }  // namespace
 
-void bake(const MemberSettings<float>& settings, const std::string& asked, const Communicator& comm,
+void bake(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
           Console& console) {
   const RunData data = open_data(settings.run, comm);
-  const MemberSettings<float> baked = baked_settings(settings);
+  const MemberSettings baked = baked_settings(settings);
   const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
   // One rank has all the state and writes it; the others only hear how it went.
   comm.on_root([&] {
@@ -88,7 +88,7 @@ void bake(const MemberSettings<float>& settings, const std::string& asked, const
     save_state(baked.directory, header, to.parameters(), run_history());
     write_text(baked.directory + "/deck.toml", baked.resolved_deck);
     console.line("baked " + path + ": " + settings.model.interface + " (" +
-                 format_count(from.embedding_counts().trainable) + " parameters) into a table of " +
+                 format_count(from.list().count("embedding.")) + " parameters) into a table of " +
                  format_count(data.vocabulary) + " x " + std::to_string(from.shape().width));
     console.line("wrote " + target + " and " + baked.directory + "/deck.toml");
   });

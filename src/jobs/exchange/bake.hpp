@@ -15,7 +15,7 @@ namespace lexikos {
 ///   baked/deck.toml              its deck
 /// The two models give the same logits up to rounding, since E depends on the id alone. A dense
 /// head is copied as it is. Throws Error(file) or Error(deck); refuses to overwrite. Collective.
-void bake(const MemberSettings<float>& settings, const std::string& asked, const Communicator& comm,
+void bake(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
           Console& console);
 
 }  // namespace lexikos

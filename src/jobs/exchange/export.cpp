@@ -117,8 +117,9 @@ LlamaConfig config_of(const Model<float>& model, const transformer::Settings& t,
   c.rope_base = t.rope_base;
   c.init_deviation = t.init_deviation;
   // An interface without parameters of its own, whose table is the head's.
-  const Counts input = model.embedding_counts();
-  c.tied = input.trainable == 0 && input.fixed == 0 && input.shared == c.vocabulary * c.width;
+  const Costs input = model.embedding_costs();
+  c.tied = model.list().count("embedding.") == 0 && input.fixed == 0 &&
+           input.shared == c.vocabulary * c.width;
   c.end_of_text = end_of_text;
   return c;
 }
@@ -186,7 +187,7 @@ void refuse_other_models(const transformer::Settings& t) {
 
 }  // namespace
 
-void export_model(const MemberSettings<float>& settings, const std::string& asked,
+void export_model(const MemberSettings& settings, const std::string& asked,
                   const Communicator& comm, Console& console) {
   refuse_other_models(settings.model.transformer);
   const ExportSettings& how = settings.run.exporting;

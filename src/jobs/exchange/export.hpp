@@ -16,7 +16,7 @@ namespace lexikos {
 /// and a head that the interface shares is written once. The folder appears whole or not at all.
 /// Throws Error(deck) for a model that is no Llama (transformer.mlp = "gelu"), Error(file)
 /// otherwise; refuses to overwrite. Collective; needs no tokens file.
-void export_model(const MemberSettings<float>& settings, const std::string& asked,
+void export_model(const MemberSettings& settings, const std::string& asked,
                   const Communicator& comm, Console& console);
 
 }  // namespace lexikos

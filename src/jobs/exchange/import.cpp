@@ -102,12 +102,12 @@ void copy_weights(const WeightFile& file, const std::vector<LlamaTensor>& tensor
 }
 
 /// The deck that goes with the checkpoint.
-std::string deck_beside(const MemberSettings<float>& settings) {
+std::string deck_beside(const MemberSettings& settings) {
   const Deck deck = Deck::from_string(settings.resolved_deck, "the imported deck")
                         .without("import")
                         .with("output.directory", toml_value(settings.directory))
                         .with("job", toml_value(std::string("train")));
-  return MemberSettings<float>::read(deck, "", settings.directory).resolved_deck;
+  return MemberSettings::read(deck, "", settings.directory).resolved_deck;
 }
 
 void refuse_old_files(const std::string& folder) {
@@ -122,7 +122,7 @@ void write_text(const std::string& path, const std::string& text) {
   if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
 }
 
-CheckpointHeader header_of(const MemberSettings<float>& settings, const LlamaConfig& config,
+CheckpointHeader header_of(const MemberSettings& settings, const LlamaConfig& config,
                            const std::string& deck) {
   CheckpointHeader header;
   header.seed = static_cast<std::int64_t>(settings.run.seed);
@@ -156,8 +156,7 @@ Deck with_imported_model(const Deck& given) {
   return deck;
 }
 
-void import_model(const MemberSettings<float>& settings, const Communicator& comm,
-                  Console& console) {
+void import_model(const MemberSettings& settings, const Communicator& comm, Console& console) {
   comm.on_root([&] {
     const std::string& folder = settings.run.import_folder;
     refuse_old_files(settings.directory);

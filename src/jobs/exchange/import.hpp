@@ -21,7 +21,6 @@ Deck with_imported_model(const Deck& deck);
 /// Weights in F32, F16 or BF16 keep their values. `settings` are those of with_imported_model.
 /// Throws Error(file): a tensor that is missing, not expected, of another shape or type; a folder
 /// that holds checkpoints. Collective; needs no tokens file.
-void import_model(const MemberSettings<float>& settings, const Communicator& comm,
-                  Console& console);
+void import_model(const MemberSettings& settings, const Communicator& comm, Console& console);
 
 }  // namespace lexikos

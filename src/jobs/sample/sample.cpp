@@ -151,8 +151,8 @@ void write_logits(const std::string& path, Ids ids, const Ids& sample,
 
 }  // namespace
 
-void sample(const MemberSettings<float>& settings, const std::string& asked,
-            const Communicator& comm, Console& console) {
+void sample(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
+            Console& console) {
   const SampleSettings& how = settings.run.sampling;
   const Index context = settings.model.transformer.context;
   const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
@@ -161,7 +161,7 @@ void sample(const MemberSettings<float>& settings, const std::string& asked,
     const Ids prompt = prompt_of(how, vocabulary, context);
     ModelSizes sizes = settings.sizes(vocabulary, 1);
     sizes.micro_batch = sizes.rank_sequences = std::min(sizes.micro_batch, how.samples);
-    ModelSettings<float> kept = settings.model;
+    ModelSettings kept = settings.model;
     kept.execution.recompute = transformer::Recompute::none;  // its keys and values are the cache
     Model<float> model(kept, sizes);
     model.allocate_for_evaluation();

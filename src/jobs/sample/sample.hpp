@@ -15,7 +15,7 @@ namespace lexikos {
 /// member's folder, and logits.h5 where the deck asks for it. An id is a pure function of weights,
 /// prompt, seed, sample and place. Throws Error(deck) for a prompt that is empty, longer than T, or
 /// has ids >= V; Error(file). Collective; needs no tokens file.
-void sample(const MemberSettings<float>& settings, const std::string& asked,
-            const Communicator& comm, Console& console);
+void sample(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
+            Console& console);
 
 }  // namespace lexikos

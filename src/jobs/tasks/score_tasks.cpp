@@ -99,7 +99,7 @@ void print(Console& console, const Requests& requests, const RequestScores& scor
   console.line(timing);
 }
 
-Attributes attributes_of(const MemberSettings<float>& settings, const RunData& data,
+Attributes attributes_of(const MemberSettings& settings, const RunData& data,
                          const Model<float>& model, const Communicator& comm,
                          const CheckpointHeader& header, const std::string& checkpoint) {
   Attributes a = run_attributes(settings, data, model, comm);
@@ -111,7 +111,7 @@ Attributes attributes_of(const MemberSettings<float>& settings, const RunData& d
 
 }  // namespace
 
-Outcome score_tasks(const MemberSettings<float>& settings, const std::string& asked,
+Outcome score_tasks(const MemberSettings& settings, const std::string& asked,
                     const Communicator& comm, Console& console) {
   const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
   Requests requests;

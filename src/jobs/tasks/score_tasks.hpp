@@ -11,7 +11,7 @@ namespace lexikos {
 /// of the deck's evaluate.requests, prints each task's metrics, and writes tasks.h5 into the
 /// member's folder. V is the deck's, else the checkpoint's; no tokens file is read. Collective.
 /// Throws Error(file) or Error(deck) where checkpoint, requests and deck do not fit each other.
-Outcome score_tasks(const MemberSettings<float>& settings, const std::string& asked,
+Outcome score_tasks(const MemberSettings& settings, const std::string& asked,
                     const Communicator& comm, Console& console);
 
 }  // namespace lexikos
