@@ -14,11 +14,11 @@
 #include "jobs/packing/packing.hpp"
 #include "jobs/sample/sample.hpp"
 #include "jobs/tasks/score_tasks.hpp"
+#include "jobs/train/train.hpp"
 #include "train/checkpoint_use.hpp"
 #include "train/member_files.hpp"
 #include "train/stop_signal.hpp"
 #include "train/tables.hpp"
-#include "train/trainer.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -42,50 +42,6 @@ MemberCounts dry_run(const MemberSettings& settings, const Communicator& world, 
       model_tables(model, settings.model.interface, memory_need(settings, model, sizes, ranks)) +
       fit_table(settings, vocabulary, ranks));
   return member_counts(model, settings.member, settings.model.interface);
-}
-
-/// The checkpoint to go on from; "" for a fresh start.
-std::string checkpoint_for(const Arguments& arguments, const MemberSettings& settings,
-                           const Communicator& comm, Console& console) {
-  if (arguments.restart.empty()) return "";
-  if (arguments.restart != "latest") return arguments.restart;
-  const std::string path = newest_checkpoint(settings.directory, comm, console);
-  if (path.empty()) {
-    console.line("no checkpoint in " + settings.directory + "; starting from the beginning");
-  }
-  return path;
-}
-
-/// A fresh start must not mix its files with an older run's.
-void refuse_old_files(const MemberSettings& settings, const Communicator& comm) {
-  comm.on_root([&] {
-    if (find_newest_checkpoint(settings.directory)) {
-      fail(Status::file, "'" + settings.directory +
-                             "' holds checkpoints of an earlier run; go on with -r latest, or "
-                             "choose another folder with -d");
-    }
-  });
-}
-
-Outcome train_member(const MemberSettings& settings, const Arguments& arguments,
-                     const Communicator& comm, Console& console, const Clock& clock) {
-  if (!settings.member.empty()) console.line("member " + settings.member);
-  const std::string checkpoint = checkpoint_for(arguments, settings, comm, console);
-  if (checkpoint.empty()) refuse_old_files(settings, comm);
-  RunData data = open_data(settings.run, comm);
-  for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
-    console.line(line);
-  }
-  Trainer trainer(settings, std::move(data), comm, console);
-  if (!checkpoint.empty()) {
-    // The root has just read the newest one whole, when it looked for it.
-    const bool read_already = arguments.restart == "latest" && comm.is_root();
-    trainer.restart(checkpoint, read_already ? SealCheck::done : SealCheck::needed);
-  }
-  if (trainer.done() == settings.run.steps) console.line("all steps are done already");
-  std::optional<double> limit;
-  if (arguments.wall_limit) limit = static_cast<double>(*arguments.wall_limit);
-  return trainer.train(clock, limit);
 }
 
 /// Each group's root knows its members' results; after this every rank knows all.
@@ -132,6 +88,8 @@ void print_summary(const SweepPlan& plan, const std::vector<MemberResult>& resul
 void run_members(const SweepPlan& plan, const std::vector<MemberSettings>& settings,
                  const Arguments& arguments, const Communicator& world) {
   const Clock clock;
+  std::optional<double> limit;
+  if (arguments.wall_limit) limit = static_cast<double>(*arguments.wall_limit);
   const int groups = std::min<int>(plan.concurrent, static_cast<int>(settings.size()));
   if (groups > world.size()) {
     fail(Status::deck, "sweep.concurrent = " + std::to_string(groups) + " needs as many ranks; " +
@@ -160,7 +118,7 @@ void run_members(const SweepPlan& plan, const std::vector<MemberSettings>& setti
       } else if (job == "evaluate") {
         results[i] = {true, evaluate(settings[i], arguments.restart, comm, console)};
       } else {
-        results[i] = {true, train_member(settings[i], arguments, comm, console, clock)};
+        results[i] = {true, train(settings[i], arguments.restart, clock, limit, comm, console)};
         if (!results[i].outcome.finished) break;
       }
     }

@@ -1,5 +1,7 @@
 #include "train/post_mortem.hpp"
 
+#include <cmath>
+
 #include "optim/adamw.hpp"
 
 namespace lexikos {
@@ -33,7 +35,17 @@ void examine_samples(const Model<S>& model, const StepBatch& batch, const BatchL
   }
 }
 
+std::string what_is_not_finite(const StepRecord& r) {
+  return std::string(std::isfinite(r.loss) ? "the gradient" : "the loss") +
+         " is not finite at step " + std::to_string(r.step) + "; stopped before the update";
+}
+
 }  // namespace
+
+NotFinite::NotFinite(const StepRecord& record, PostMortem found)
+    : Error(Status::numerical, what_is_not_finite(record)),
+      record(record),
+      found(std::move(found)) {}
 
 template <class S>
 PostMortem examine(const ExecSpace& space, const Model<S>& model, const StepBatch& batch,

@@ -5,8 +5,18 @@
 #include "model.hpp"
 #include "parallel/communicator.hpp"
 #include "train/post_mortem_file.hpp"
+#include "train/step_record.hpp"
+#include "utils/error.hpp"
 
 namespace lexikos {
+
+/// Thrown on every rank, before the update, by a step whose loss or gradient is not finite.
+class NotFinite : public Error {
+ public:
+  NotFinite(const StepRecord& record, PostMortem found);
+  StepRecord record;
+  PostMortem found;
+};
 
 /// Looks at the model as forward_backward and the sum over ranks have left it. Collective.
 template <class S>

@@ -66,9 +66,9 @@ std::string deck(const std::string& interface, const std::string& more) {
 /// The second step: the first may set things up.
 Seen second_step(const std::string& text) {
   const Communicator comm(MPI_COMM_WORLD);
-  Console silent(false);
   const auto settings = MemberSettings::read(Deck::from_string(text, "test.toml"), "", "unused");
-  Trainer trainer(settings, open_data(settings.run, comm), comm, silent);
+  const RunData data = open_data(settings.run, comm);
+  Trainer trainer(settings, data, comm);
   trainer.step(1);
   return watch([&] { trainer.step(2); });
 }

@@ -6,6 +6,8 @@
 
 #include "console/configuration.hpp"
 #include "jobs/bench/region_table.hpp"
+#include "train/gemm_rate.hpp"
+#include "train/trainer.hpp"
 #include "utils/median.hpp"
 #include "utils/text.hpp"
 
@@ -78,23 +80,23 @@ std::string rates(const char* name, const std::vector<StepProduct>& products) {
 
 }  // namespace
 
-void bench(const MemberSettings& settings, RunData data, const Communicator& comm,
+void bench(const MemberSettings& settings, const RunData& data, const Communicator& comm,
            Console& console) {
-  MemberSettings timed = settings;
-  timed.run.gemm_rate = false;  // measured here, between the steps
   const bool bf16 = settings.model.execution.compute == Compute::bf16;
-  Trainer trainer(timed, std::move(data), comm, console);
+  Trainer trainer(settings, data, comm);
   const Index positions = std::max<Index>(1, trainer.model().shape().positions());
-  const auto products = step_products(timed.model.transformer, trainer.model().shape().vocabulary,
-                                      timed.model.head.chunk, positions);
+  const auto products =
+      step_products(settings.model.transformer, trainer.model().shape().vocabulary,
+                    settings.model.head.chunk, positions);
   console.line("GEMM, best   " + rates<float>("fp32", products) + " (" +
                gemm_library_name<float>() + ")");
   console.line("             " + rates<Bf16>("bf16", products));
   RegionTable regions;
-  const Timings t = bf16 ? time_steps<Bf16>(trainer, timed.run.steps, products, regions, console)
-                         : time_steps<float>(trainer, timed.run.steps, products, regions, console);
+  const Timings t =
+      bf16 ? time_steps<Bf16>(trainer, settings.run.steps, products, regions, console)
+           : time_steps<float>(trainer, settings.run.steps, products, regions, console);
   const double step = median(t.seconds), rate = comm.sum(median(t.gemm_rate));
-  const double tokens = static_cast<double>(timed.run.batch_tokens);
+  const double tokens = static_cast<double>(settings.run.batch_tokens);
   const double work = trainer.flops_per_token() * tokens;
   console.line("step         " + format_duration(step) + " median of " +
                std::to_string(t.seconds.size()) + ", " +
@@ -103,10 +105,10 @@ void bench(const MemberSettings& settings, RunData data, const Communicator& com
   console.line("interface    " +
                (regions.available() ? percent(median(t.interface_share)) + " of a step: "
                                     : "left to the profiling tool that is loaded: ") +
-               timed.model.interface + ", forward and backward, look-up and scatter aside");
+               settings.model.interface + ", forward and backward, look-up and scatter aside");
   console.line("data         " + percent(median(t.data_share), 3) +
                " of a step: waiting for its batch" +
-               (timed.run.data.read_ahead ? "" : ", which is not read ahead"));
+               (settings.run.data.read_ahead ? "" : ", which is not read ahead"));
   console.line("work         " + format_si(work, "FLOP") + " a step, " +
                format_si(work / step, "FLOP/s"));
   console.line("share        " + percent(work / step / rate) +

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "outputs/provenance.hpp"
 #include "train/checkpoint_use.hpp"
 #include "train/evaluator.hpp"
 #include "train/member_files.hpp"
+#include "train/provenance.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {

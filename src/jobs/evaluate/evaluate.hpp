@@ -3,7 +3,10 @@
 
 #include <string>
 
-#include "train/trainer.hpp"
+#include "console/console.hpp"
+#include "jobs/outcome.hpp"
+#include "parallel/communicator.hpp"
+#include "train/member_settings.hpp"
 
 namespace lexikos {
 

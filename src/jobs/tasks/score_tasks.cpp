@@ -10,7 +10,7 @@
 #include "jobs/tasks/request_scorer.hpp"
 #include "jobs/tasks/task_metrics.hpp"
 #include "jobs/tasks/tasks_file.hpp"
-#include "outputs/provenance.hpp"
+#include "train/provenance.hpp"
 #include "train/checkpoint_use.hpp"
 #include "train/member_files.hpp"
 #include "utils/text.hpp"

@@ -1,4 +1,4 @@
-#include "outputs/provenance.hpp"
+#include "train/provenance.hpp"
 
 #include "console/configuration.hpp"
 #include "kernels/gemm/gemm.hpp"

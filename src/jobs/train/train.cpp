@@ -1,0 +1,225 @@
+#include "jobs/train/train.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "train/checkpoint_use.hpp"
+#include "train/checkpointing.hpp"
+#include "train/evaluator.hpp"
+#include "train/gemm_rate.hpp"
+#include "train/geometry.hpp"
+#include "train/member_files.hpp"
+#include "train/provenance.hpp"
+#include "train/run_files.hpp"
+#include "train/trainer.hpp"
+#include "utils/median.hpp"
+#include "utils/text.hpp"
+
+namespace lexikos {
+namespace {
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+/// The checkpoint to go on from; "" for a fresh start.
+std::string checkpoint_for(const std::string& asked, const std::string& folder,
+                           const Communicator& comm, Console& console) {
+  if (asked != "latest") return asked;
+  const std::string path = newest_checkpoint(folder, comm, console);
+  if (path.empty()) {
+    console.line("no checkpoint in " + folder + "; starting from the beginning");
+  }
+  return path;
+}
+
+/// A fresh start must not mix its files with an older run's.
+void refuse_old_files(const std::string& folder, const Communicator& comm) {
+  comm.on_root([&] {
+    if (find_newest_checkpoint(folder)) {
+      fail(Status::file, "'" + folder +
+                             "' holds checkpoints of an earlier run; go on with -r latest, or "
+                             "choose another folder with -d");
+    }
+  });
+}
+
+/// Sum of the ranks' sustained rates, FLOP/s; NaN where the deck does not ask for it.
+double gemm_rate_of_all(const MemberSettings& settings, const ModelShape& shape,
+                        const Communicator& comm) {
+  if (!settings.run.gemm_rate) return nan_value;
+  const auto products =
+      step_products(settings.model.transformer, shape.vocabulary, settings.model.head.chunk,
+                    std::max<Index>(1, shape.positions()));
+  const bool bf16 = settings.model.execution.compute == Compute::bf16;
+  const GemmRate rate =
+      bf16 ? measure_gemm_rate<Bf16>(products) : measure_gemm_rate<float>(products);
+  return comm.sum(rate.sustained());
+}
+
+/// Over the steps, the first left out where there are more; NaN without any.
+double median_tokens_per_second(const History& history) {
+  std::vector<double> rates = history.values(&StepRecord::tokens_per_second);
+  if (rates.empty()) return nan_value;
+  if (rates.size() > 1) rates.erase(rates.begin());
+  return median(std::move(rates));
+}
+
+/// What is known of the run that the history cannot say.
+Attributes about(const MemberSettings& settings, const RunData& data, const Trainer& trainer,
+                 double gemm_rate, const Communicator& comm) {
+  Attributes a = run_attributes(settings, data, trainer.model(), comm);
+  a.set("status", "running").set("gemm_gflops", gemm_rate * 1e-9);
+  const bool known = data.validation != nullptr;
+  a.set("validation_unigram_nats",
+        known ? unigram_nats(settings.run, data, trainer.model().shape().context) : nan_value);
+  return a;
+}
+
+/// One member's run: what happens between its steps and at its end.
+class Run {
+ public:
+  Run(const MemberSettings& settings, const RunData& data, const Communicator& comm,
+      Console& console)
+      : settings_(settings),
+        data_(data),
+        comm_(comm),
+        console_(console),
+        trainer_(settings, data, comm),
+        gemm_rate_(gemm_rate_of_all(settings, trainer_.model().shape(), comm)),
+        files_(settings.directory, about(settings, data, trainer_, gemm_rate_, comm), comm) {
+    if (data.validation) {
+      evaluator_.emplace(settings.run, data, comm, trainer_.model());
+      evaluation_.every = settings.run.validation_every;
+    }
+  }
+
+  void go_on(const std::string& checkpoint, SealCheck seal) {
+    restart(trainer_, checkpoint, seal, settings_, data_, comm_, console_);
+    checkpoint_.last = trainer_.done();
+    const std::vector<Index>& evaluated = trainer_.history().values(&ValidationRow::step);
+    if (!evaluated.empty()) evaluation_.last = evaluated.back();
+  }
+
+  Outcome train(const Clock& wall_clock, std::optional<double> wall_limit) {
+    if (trainer_.finished()) console_.line("all steps are done already");
+    comm_.on_root([&] { make_directory(settings_.directory); });
+    Stop stop(comm_, settings_.directory, wall_clock, wall_limit);
+    const StepLines lines(console_, settings_.run.steps, settings_.run.log_every,
+                          trainer_.flops_per_token(), gemm_rate_);
+    try {
+      trainer_.train(
+          {&evaluation_, &geometry_, &checkpoint_}, [&] { write_output(stop); }, stop, lines);
+    } catch (const NotFinite& found) {
+      end_on(found);
+    }
+    if (trainer_.finished()) {
+      finish();
+    } else {
+      files_.write_history(trainer_.history(), "stopped");
+      console_.line("terminated on " + stop.why() + "; restart with -r latest");
+    }
+    return outcome();
+  }
+
+ private:
+  void evaluate(Index step) {
+    const Evaluation e = evaluator_->run(ExecSpace());
+    append(trainer_.history(), e, step, step * settings_.run.batch_tokens);
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "validation step=%lld loss=%.4f nats/token perplexity=%.2f (%s targets)",
+                  static_cast<long long>(step), e.loss(), std::exp(e.loss()),
+                  format_count(e.targets).c_str());
+    console_.line(text);
+    if (step > 0 && !trainer_.finished()) files_.write_history(trainer_.history(), "running");
+  }
+
+  void write_output(const Stop& stop) {
+    checkpoint_.run(trainer_.done());
+    files_.write_history(trainer_.history(), "running");
+    files_.write_embedding(trainer_.model(), "running");
+    stop.output_is_there();
+    console_.line("output_now: wrote checkpoint, history and embedding of step " +
+                  std::to_string(trainer_.done()));
+  }
+
+  /// The last evaluation, the checkpoint that has it, and the files for analysis.
+  void finish() {
+    if (evaluator_ && evaluation_.run(trainer_.done())) checkpoint_.last = -1;
+    checkpoint_.run(trainer_.done());
+    // The history comes last: where it says "finished", a run that is started again has nothing to
+    // do; where it does not, a kill came between the checkpoint and these files.
+    if (files_.finished_at(trainer_.done())) return;
+    files_.write_embedding(trainer_.model(), "finished");
+    files_.write_history(trainer_.history(), "finished");
+  }
+
+  [[noreturn]] void end_on(const NotFinite& found) {
+    std::string line = found.what();
+    line += checkpoint_.last < 0
+                ? ", no checkpoint was written yet"
+                : ", the last checkpoint is of step " + std::to_string(checkpoint_.last);
+    comm_.on_root([&] {
+      try {
+        line += ", details are in " + files_.write_post_mortem(found, trainer_.history());
+      } catch (const Error& error) {  // what cannot be written must not hide why the run ends
+        line += std::string(" (and: ") + error.what() + ")";
+      }
+    });
+    fail(Status::numerical, line + "; lower optimizer.learning_rate or optimizer.clip_norm");
+  }
+
+  Outcome outcome() const {
+    const std::vector<double>& losses = trainer_.history().values(&ValidationRow::loss);
+    return {trainer_.finished(), losses.empty() ? 0.0 : losses.back(),
+            evaluator_ ? evaluator_->targets() : 0, median_tokens_per_second(trainer_.history()),
+            trainer_.model().list().count()};
+  }
+
+  const MemberSettings& settings_;
+  const RunData& data_;
+  const Communicator& comm_;
+  Console& console_;
+  Trainer trainer_;
+  double gemm_rate_;  // of all ranks, FLOP/s; NaN: not measured
+  RunFiles files_;
+  std::optional<Evaluator<float>> evaluator_;  // where there are validation tokens
+
+  Periodic evaluation_ = {.act = [this](Index step) { evaluate(step); }, .before_first = true};
+  Periodic geometry_ = {.every = settings_.run.geometry_every,
+                        .act =
+                            [this](Index step) {
+                              measure_geometry(trainer_.model(), comm_, step,
+                                               step * settings_.run.batch_tokens,
+                                               trainer_.history());
+                            },
+                        .before_first = true,
+                        .after_last = true};
+  Periodic checkpoint_ = {
+      .every = settings_.run.checkpoint_every,
+      .act = [this](Index) { save_checkpoint(settings_, data_, trainer_, comm_); },
+      .before_stop = true,
+      .seconds = checkpoint_estimate(trainer_.model())};
+};
+
+}  // namespace
+
+Outcome train(const MemberSettings& settings, const std::string& asked, const Clock& wall_clock,
+              std::optional<double> wall_limit, const Communicator& comm, Console& console) {
+  if (!settings.member.empty()) console.line("member " + settings.member);
+  const std::string checkpoint = checkpoint_for(asked, settings.directory, comm, console);
+  if (checkpoint.empty()) refuse_old_files(settings.directory, comm);
+  const RunData data = open_data(settings.run, comm);
+  for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
+    console.line(line);
+  }
+  Run run(settings, data, comm, console);
+  if (!checkpoint.empty()) {
+    // The root has just read the newest one whole, when it looked for it.
+    const bool read_already = asked == "latest" && comm.is_root();
+    run.go_on(checkpoint, read_already ? SealCheck::done : SealCheck::needed);
+  }
+  return run.train(wall_clock, wall_limit);
+}
+
+}  // namespace lexikos
