@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 try:
     import tomllib
@@ -80,12 +79,3 @@ def shared(members: list[Member]) -> dict[str, object]:
     other = differing(members)
     return {key: value for key, value in settings(members[0]).items()
             if key not in other and not key.startswith("comment.")}
-
-
-def tokens_file(members: list[Member]) -> Path | None:
-    """The tokens file that the deck's [data] table names, if it is where the deck says."""
-    for member in members:
-        for key, value in settings(member).items():
-            if key.startswith("data.") and isinstance(value, str) and value.endswith(".h5") and Path(value).is_file():
-                return Path(value)
-    return None

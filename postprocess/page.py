@@ -2,9 +2,10 @@
 
 import base64
 import html
+import shlex
 
-from . import style
-from .definitions import ALL, shown
+from . import numbers
+from .analysis.variants import DEFAULT_REFERENCE
 
 STYLE = """
 body { margin: 0 auto; padding: 1rem; max-width: 58rem; background: #fff; color: #1b1b1b;
@@ -33,6 +34,8 @@ def document(title: str, sections: list[str]) -> str:
 
 def figure(drawn, alternative: str, caption: str, command: str) -> str:
     """A picture inside the page, with its caption and the command that makes it again."""
+    from . import style
+
     data = base64.b64encode(style.image(drawn)).decode("ascii")
     picture = f'<img src="data:image/png;base64,{data}" alt="{text(alternative)}">'
     return (f"<figure><div class=scroll>{picture}</div>\n"
@@ -41,8 +44,9 @@ def figure(drawn, alternative: str, caption: str, command: str) -> str:
 
 def rows_table(rows: list, keys: list[str]) -> str:
     """Rows with the columns `keys`, as `tables` prints them."""
-    flush = [isinstance(getattr(rows[0], key), str) for key in keys]
-    return table([ALL[key][0] for key in keys], [[shown(key, getattr(row, key)) for key in keys] for row in rows], flush)
+    flush = [isinstance(numbers.value(rows[0], key), str) for key in keys]
+    return table([numbers.of(key, rows).heading for key in keys], [[numbers.cell(row, key) for key in keys] for row in rows],
+                 flush)
 
 
 def table(head: list[str], body: list[list[str]], flush: list[bool]) -> str:
@@ -60,8 +64,8 @@ def folded(summary: str, content: str, when: bool = True) -> str:
     return f"<details><summary>{text(summary)}</summary>\n{content}</details>" if when else content
 
 
-def definitions(keys) -> str:
-    items = "".join(f"<dt>{text(ALL[key][0])}</dt><dd>{text(ALL[key][1])}</dd>" for key in dict.fromkeys(keys))
+def definitions(keys, rows: list = ()) -> str:
+    items = "".join(f"<dt>{text(heading)}</dt><dd>{text(words)}</dd>" for heading, words in numbers.definitions(keys, rows))
     return folded("What each number means", f"<dl>{items}</dl>")
 
 
@@ -71,6 +75,18 @@ def listed(lines: list[str]) -> str:
 
 def note(words: str) -> str:
     return f'<p class="note">{words}</p>'
+
+
+def command(words: str) -> str:
+    """A command line of postprocess."""
+    return f"<code>{text(f'python3 -m postprocess {words}')}</code>"
+
+
+def command_of(name: str, shown, extra: str) -> str:
+    """The command line that makes a figure or table of `shown` (a run, its variants and their reference) again."""
+    named = shown.reference is not None and shown.reference.name != DEFAULT_REFERENCE
+    chosen = f" --reference {shlex.quote(shown.reference.name)}" if named else ""
+    return command(f"{name} {shlex.quote(str(shown.run.folder))}{chosen} {extra}")
 
 
 def text(words: object) -> str:

@@ -1,7 +1,7 @@
 """The only module that knows the layout of the HDF5 files. Everything else works on the dataclasses below.
 
 A run is a folder runs/<name>/: either one history.h5 directly in it, or one folder per sweep member, each with its own
-history.h5 and, once written, embedding.h5. Files are opened read-only and without locks, so that a run in progress is
+history.h5. Files are opened read-only and without locks, so that a run in progress is
 never disturbed and file systems without flock work.
 
 evaluation.h5 holds the one validation of a checkpoint, made by the job "evaluate"; it is read as a member whose only
@@ -27,8 +27,7 @@ import numpy as np
 from .failure import FILES, Failure
 
 OLDEST_VERSION = {"lexikos-tasks": (2, "holds no metrics; score the requests again")}
-NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-embedding": 1, "lexikos-tokens": 1,
-                  "lexikos-capacity": 2, "lexikos-packing": 1, "lexikos-tasks": 2}
+NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-capacity": 2, "lexikos-packing": 1, "lexikos-tasks": 2}
 HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
@@ -43,16 +42,13 @@ class Column:
 
 @dataclass
 class Member:
-    """One training run: the attributes of its history.h5 (or evaluation.h5) and its columns, by name."""
+    """One training run: the attributes of its history.h5 (or evaluation.h5), and every column of it by "group/name"."""
 
     name: str
     folder: Path
     path: Path
     attributes: dict[str, object]
-    history: dict[str, Column]
-    validation: dict[str, Column]
-    frequency: dict[str, Column]
-    geometry: dict[str, Column]
+    columns: dict[str, Column]
 
     def text(self, name: str) -> str:
         """A string attribute, or "unknown" if it is absent or empty."""
@@ -70,20 +66,12 @@ class Member:
         return self.attributes.get("status") == "finished"
 
     def column(self, name: str) -> np.ndarray:
-        """Values [N] of a training column; empty if there is none yet."""
-        return self.history[name].values if name in self.history else np.empty(0)
+        """Values of a column, such as "validation/loss"; empty if there is none (yet, or in the file's version).
 
-    def validation_column(self, name: str) -> np.ndarray:
-        """Values [M] of a validation column; empty if there is none yet."""
-        return self.validation[name].values if name in self.validation else np.empty(0)
-
-    def frequency_column(self, name: str) -> np.ndarray:
-        """Values [B for each validation, in turn] of a frequency column; empty before version 2 of history.h5."""
-        return self.frequency[name].values if name in self.frequency else np.empty(0)
-
-    def geometry_column(self, name: str) -> np.ndarray:
-        """Values [matrices for each measurement, in turn] of a geometry column; empty where the deck asked for none."""
-        return self.geometry[name].values if name in self.geometry else np.empty(0)
+        All columns of a group have one length: history/* one row a logged step [N], validation/* one a validation [M],
+        frequency/* one a bin of each validation in turn, geometry/* one a matrix of each measurement in turn.
+        """
+        return self.columns[name].values if name in self.columns else np.empty(0)
 
 
 @dataclass
@@ -261,32 +249,13 @@ def _member_folders(folder: Path, name: str) -> list[Path]:
 
 
 def read_member(folder: Path, name: str = HISTORY) -> Member:
-    """Attributes and columns of one history.h5 or evaluation.h5."""
+    """Attributes and columns of one history.h5 or evaluation.h5; of a tasks.h5 the attributes."""
     path = folder / name
     with _open(path, f"lexikos-{path.stem}") as file:
         attributes = {key: _plain(value) for key, value in file.attrs.items()}
-        groups = [_columns(file, group) for group in ("history", "validation", "frequency", "geometry")]
-    return Member(str(attributes.get("member") or "") or folder.resolve().name, folder, path, attributes, *groups)
-
-
-def read_embedding(member: Member) -> dict[str, np.ndarray] | None:
-    """{"input": [V, D], "output": [V, D]} float32, or None if the member has not written its embedding.h5 yet."""
-    path = member.folder / "embedding.h5"
-    if not path.exists():
-        return None
-    with _open(path, "lexikos-embedding") as file:
-        try:
-            return {name: file[name][()].astype(np.float32, copy=False) for name in ("input", "output")}
-        except KeyError as error:
-            raise Failure(FILES, f"{path}: {_message(error)}") from None
-
-
-def read_train_counts(path: Path) -> np.ndarray:
-    """int64[V]: how often each id occurs in the training part of a tokens file."""
-    with _open(path, "lexikos-tokens") as file:
-        if "train_counts" not in file:
-            raise Failure(FILES, f"{path}: no dataset train_counts")
-        return file["train_counts"][()].astype(np.int64)
+        groups = [] if name == TASKS else [group for group in file if isinstance(file[group], h5py.Group)]
+        columns = {f"{group}/{key}": column for group in groups for key, column in _columns(file, group).items()}
+    return Member(str(attributes.get("member") or "") or folder.resolve().name, folder, path, attributes, columns)
 
 
 def capacity_files(folder: Path) -> list[Path]:

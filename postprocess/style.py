@@ -1,8 +1,6 @@
 """What all figures share: the palette, markers, sizes, saving."""
 
-import contextlib
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +10,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 from matplotlib.figure import Figure  # noqa: E402
 
-from .failure import FILES, USAGE, Failure  # noqa: E402
+from .failure import USAGE, Failure  # noqa: E402
+from .whole_file import write_whole  # noqa: E402
 
 # Okabe and Ito's colour-blind-safe palette without its yellow, which is too pale on white.
 COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -88,16 +87,3 @@ def image(figure: Figure, kind: str = "png") -> bytes:
     figure.savefig(out, format=kind, dpi=DPI, metadata=metadata)
     pyplot.close(figure)
     return out.getvalue()
-
-
-def write_whole(path: Path, contents: bytes) -> None:
-    """Write a file so that nobody sees half of it."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(contents)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise Failure(FILES, f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()

@@ -1,19 +1,19 @@
-"""Rows -> text, Markdown or CSV. A row is any dataclass; its columns are keys of `definitions.ALL`."""
+"""Rows -> text, Markdown or CSV. A row is any dataclass; its columns are keys as `numbers` has them."""
 
 import csv
 import io
 import textwrap
 
-from .definitions import ALL, definition_lines, shown
+from . import numbers
 
 WIDTH = 80  # columns of a terminal
 
 
 def text_table(rows: list, keys: list[str]) -> str:
     """Columns in line for a terminal: names to the left, numbers to the right."""
-    cells = [[ALL[key][0] for key in keys]] + [[shown(key, getattr(row, key)) for key in keys] for row in rows]
+    cells = [[numbers.of(key, rows).heading for key in keys]] + [[numbers.cell(row, key) for key in keys] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(keys))]
-    left = [isinstance(getattr(rows[0], key), str) for key in keys] if rows else [True] * len(keys)
+    left = [not rows or isinstance(numbers.value(rows[0], key), str) for key in keys]
     return "\n".join("  ".join(cell.ljust(width) if flush else cell.rjust(width)
                                for cell, width, flush in zip(line, widths, left)).rstrip() for line in cells)
 
@@ -23,9 +23,9 @@ def text_blocks(rows: list, blocks: list[list[str]]) -> str:
     return "\n\n".join(text_table(rows, keys) for keys in blocks if len(keys) > 1)
 
 
-def definition_text(keys) -> str:
+def definition_text(keys, rows: list = ()) -> str:
     """The definitions of columns, folded for a terminal."""
-    return folded(definition_lines(keys))
+    return folded([f"{heading}: {definition}" for heading, definition in numbers.definitions(keys, rows)])
 
 
 def folded(lines: list[str]) -> str:
@@ -36,9 +36,9 @@ def folded(lines: list[str]) -> str:
 
 def markdown_table(rows: list, keys: list[str]) -> str:
     """A Markdown table with the same cells."""
-    lines = ["| " + " | ".join(ALL[key][0] for key in keys) + " |",
-             "|" + "|".join("---" if rows and isinstance(getattr(rows[0], key), str) else "---:" for key in keys) + "|"]
-    lines += ["| " + " | ".join(shown(key, getattr(row, key)).replace("|", "\\|") for key in keys) + " |" for row in rows]
+    lines = ["| " + " | ".join(numbers.of(key, rows).heading for key in keys) + " |",
+             "|" + "|".join("---" if rows and isinstance(numbers.value(rows[0], key), str) else "---:" for key in keys) + "|"]
+    lines += ["| " + " | ".join(numbers.cell(row, key).replace("|", "\\|") for key in keys) + " |" for row in rows]
     return "\n".join(lines)
 
 
@@ -52,7 +52,7 @@ def csv_table(rows: list, keys: list[str]) -> str:
     for number, row in enumerate(rows):
         cells = {}
         for key in keys:
-            value = getattr(row, key)
+            value = numbers.value(row, key)
             ends = {f"{key}_low": value[0], f"{key}_high": value[1]} if isinstance(value, tuple) else {key: value}
             cells.update({name.replace("_interval", ""): _full(one) for name, one in ends.items()})
         if number == 0:

@@ -56,7 +56,7 @@ def _write_set(group: h5py.Group, rows: np.ndarray) -> None:
     share = np.sqrt(eigenvalues) / np.sqrt(eigenvalues).sum()
     group.attrs.update({
         "description": "", "rows": np.int64(len(rows)), "pairs": float(cosines.size), "mu": mean, "sigma": deviation,
-        "epsilon": mean + 2.0 * deviation, "class": np.int64(0), "skewness": 0.0, "smallest": cosines.min(),
+        "epsilon": mean + 2.0 * deviation, "class": np.int64(1 if mean + 2 * deviation > 0.2 else 2 if mean + 2 * deviation < 0.1 else 0), "skewness": 0.0, "smallest": cosines.min(),
         "largest": cosines.max(), "epsilon_sqrt_d_half": (mean + 2.0 * deviation) * rows.shape[1] ** 0.5 / 2.0,
         "log10_k_jl_textbook": 1.0, "log10_k_jl_random": 2.0, "log10_k_adjusted": 3.0, "log10_k_fitted": 400.0,
         "effective_rank": np.exp(-(share * np.log(share)).sum()),

@@ -40,9 +40,9 @@ UNITS = {"step": "1", "tokens": "tokens", "train_loss": "nats per token", "learn
 
 
 def write_member(folder: Path, member: str, *, losses, width=16, vocabulary=50, steps=40, status="finished", seed=0,
-                 speed=5000.0, matrix=None, tokens_file="runs/data/none.h5", interface=None, version=2, bins=None,
+                 speed=5000.0, tokens_file="runs/data/none.h5", interface=None, version=2, bins=None,
                  evaluated=None, geometry=None, **attributes) -> None:
-    """history.h5 with validations `losses`, evenly spread over `steps`; embedding.h5 if `matrix` is given.
+    """history.h5 with validations `losses`, evenly spread over `steps`.
 
     `bins` [validations, B]: loss per frequency bin, by default such that they give `losses`; version 1 has none.
     `geometry`: rows (step, matrix 0 or 1, epsilon, epsilon_centred) of /geometry.
@@ -83,8 +83,6 @@ def write_member(folder: Path, member: str, *, losses, width=16, vocabulary=50, 
                                              "epsilon_centred": centred})
     if evaluated is not None:
         write_evaluation(folder / "evaluation.h5", values, steps, evaluated)
-    if matrix is not None:
-        write_embedding(folder / "embedding.h5", matrix)
 
 
 def write_columns(file: h5py.File, group: str, columns: dict) -> None:
@@ -124,21 +122,3 @@ def write_evaluation(path: Path, attributes: dict, step: int, loss: float) -> No
         write_columns(file, "validation", {"step": [step], "tokens": [4096 * step], "loss": [loss],
                                            "perplexity": [np.exp(loss)], "targets": [sum(TARGETS)]})
         write_frequency(file, np.array([step]), bin_losses([loss]))
-
-
-def write_embedding(path: Path, matrix: np.ndarray) -> None:
-    with h5py.File(path, "w") as file:
-        file.attrs["format"] = "lexikos-embedding"
-        file.attrs["format_version"] = np.int64(1)
-        file.attrs["deck"] = ""
-        file.attrs["code_version"] = "v0-test"
-        file["input"] = matrix.astype(np.float32)
-        file["output"] = matrix.astype(np.float32)
-
-
-def write_tokens_counts(path: Path, counts: np.ndarray) -> None:
-    """The part of a tokens file that postprocess reads."""
-    with h5py.File(path, "w") as file:
-        file.attrs["format"] = "lexikos-tokens"
-        file.attrs["format_version"] = np.int64(1)
-        file["train_counts"] = counts.astype(np.uint64)

@@ -9,7 +9,8 @@ import numpy as np
 
 from folder_case import Folder, run
 
-from postprocess import efficiency, reader, variants
+from postprocess import reader
+from postprocess.analysis import efficiency, variants
 
 TOKENS = 4096.0  # of a step in the example runs
 
@@ -122,7 +123,7 @@ class Rows(Folder):
         self.member("tied", [9.0, 6.0, 5.0])
         folder = self.member("lev", [9.0, 6.0, 4.0])
         (member,) = reader.read_run(folder).members
-        member.validation["tokens"].values[0] = 0
+        member.columns["validation/tokens"].values[0] = 0
         tokens, loss = efficiency.curve(member)
         self.assertEqual((tokens.size, loss.tolist()), (2, [6.0, 4.0]))
 

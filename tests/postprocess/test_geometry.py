@@ -14,8 +14,10 @@ from scipy.optimize import brentq
 from example_geometry import write_capacity, write_cell
 from folder_case import SOURCE, Folder
 
-from postprocess import (capacity_figure, capacity_histograms, capacity_table, deck, law, packing_figure, packing_fits,
-                         packing_table, published, reader)
+from postprocess import deck, numbers, published, reader
+from postprocess.analysis import capacity as capacity_table, law, packing as packing_table, packing_fits, variants
+from postprocess.analysis import cosines
+from postprocess.figures import capacity as capacity_figure, histograms, packing as packing_figure
 
 # (d, epsilon) -> capacity by the four-parameter law, as printed in the paper
 PRINTED = {(4096, 0.0645): 3.99e7, (5120, 0.06766): 5.11e8, (2560, 0.05497): 4.57e5, (16384, 0.04813): 1.22e11,
@@ -23,33 +25,20 @@ PRINTED = {(4096, 0.0645): 3.99e7, (5120, 0.06766): 5.11e8, (2560, 0.05497): 4.5
 
 
 class Laws(unittest.TestCase):
-    def test_printed_capacities(self):
-        for (d, epsilon), expected in PRINTED.items():
-            # At D 7168 the printed capacity is that of an epsilon before its rounding: .05917 itself gives 1.155e9.
-            log10_k = law.log10_fitted(d, epsilon + (4e-6 if d == 7168 else 0.0))
-            self.assertEqual(float(f"{math.ceil(10.0 ** log10_k):.2e}"), expected, (d, epsilon))
-        self.assertEqual(law.capacity_text(law.log10_fitted(4096, 0.0645), up=True), "3.99e+07")
-        self.assertEqual(law.capacity_text(law.log10_jl(4096, 0.0645, law.PUBLISHED.jl_random)), "277")
-        rounded = law.Law(adjusted=1.293)  # the constant behind the paper's 2.17e9; 1.2934 gives 2.16e9
-        self.assertEqual(law.capacity_text(law.log10_adjusted(4096, 0.0645, rounded)), "2.17e+09")
-
-    def test_capacity_is_the_inverse_of_epsilon(self):
-        c = law.PUBLISHED
-        for d, k in ((32, 1e3), (512, 4e4), (4096, 1e9)):
-            self.assertAlmostEqual(law.log10_adjusted(d, law.adjusted_epsilon(d, k, c.adjusted)), math.log10(k), places=10)
-            self.assertAlmostEqual(law.log10_jl(d, law.jl_epsilon(d, k, 8.0), 8.0), math.log10(k), places=10)
-            epsilon = law.fitted_epsilon(d, k, c.scale, c.a, c.b, c.c)
-            self.assertAlmostEqual(law.log10_fitted(d, epsilon), math.log10(k), places=10)
+    def test_random_line(self):
+        """The k of the line is where the law reaches the epsilon of random directions."""
+        constants = law.Law(scale=0.45809143, a=1.0668005, b=1.44738666, c=0.97197234)
+        for d in (48, 512, 4096):
+            k = 10.0 ** law.log10_random(d, constants)
+            self.assertAlmostEqual(float(law.fitted_epsilon(d, k, 0.45809143, 1.0668005, 1.44738666, 0.97197234)),
+                                   2.0 / math.sqrt(d), places=6)
 
     def test_edges(self):
         self.assertEqual(float(law.adjusted_epsilon(100, 100, 1.3)), 0.0)
         self.assertEqual(float(law.fitted_epsilon(100, 99, 0.46, 1.07, 1.45, 0.97)), 0.0)
-        self.assertEqual(law.log10_jl(64, -0.5, 8.0), 0.0)  # rows that repel each other: one direction
-        self.assertEqual([law.capacity_class(e) for e in (0.21, 0.2, 0.1, 0.09, -1.0, math.nan)],
-                         ["1", "-", "-", "2", "2", "-"])
-        self.assertEqual([law.capacity_text(x) for x in (math.log10(278), 300.0, 1234.567, math.nan)],
+        self.assertEqual([numbers.capacity_text(x) for x in (math.log10(278), 300.0, 1234.567, math.nan)],
                          ["278", "10^300.00", "10^1234.57", "N/A"])
-        self.assertEqual([law.capacity_text(math.log10(2.5), up) for up in (False, True)], ["2", "3"])
+        self.assertEqual([numbers.capacity_text(math.log10(2.5), up) for up in (False, True)], ["2", "3"])
 
     def test_welch_bound(self):
         """Met by a simplex of d + 1 vectors; 0 for a basis."""
@@ -194,7 +183,6 @@ class Packing(Folder):
         self.assertAlmostEqual(settings["capacity.law.jl_random"], 3.0295, places=4)
         found = law.from_deck(settings)
         self.assertAlmostEqual(found.b, 1.44738666, places=4)
-        self.assertEqual(found.jl_textbook, 8.0)
         ours = law.from_deck(deck.parsed(self.succeed("packing", self.run_folder, "--toml")))
         self.assertNotAlmostEqual(ours.adjusted, found.adjusted, places=3)
 
@@ -287,7 +275,7 @@ class Capacity(Folder):
 
     def test_another_law_is_said(self):
         self.capacity(adjusted=1.5)
-        self.assertIn("not with the published constants", " ".join(self.succeed("capacity", self.run_folder).split()))
+        self.assertIn("adjusted = 1.5, scale = 0.45809143", " ".join(self.succeed("capacity", self.run_folder).split()))
         other = self.run_folder / "other"
         write_capacity(other / "capacity.h5", [("a.npy", "input", self.random.normal(size=(10, 4)))])
         self.assertIn("different constants", self.succeed("capacity", self.run_folder, other))
@@ -304,11 +292,11 @@ class Capacity(Folder):
     def test_epsilon_is_where_the_figures_mark_it(self):
         self.capacity()
         rows = list(self.rows().values())
-        panel = capacity_histograms.draw(rows).axes[0]
+        panel = histograms.draw(rows).axes[0]
         marked = sorted(line.get_xdata()[0] for line in panel.lines if line.get_marker() == "v")
         shown = sorted(row.epsilon for row in rows if row.matrix == "lev" and row.histogram is not None)
         np.testing.assert_allclose(marked, shown)
-        left, right = capacity_figure.draw(rows, law.PUBLISHED).axes
+        left, right = capacity_figure.draw(rows, law.Law()).axes
         heights = [float(np.ravel(line.get_ydata())[0]) for line in left.lines if line.get_marker() in "os^"]
         for epsilon in shown:
             self.assertIn(epsilon, heights)
@@ -353,6 +341,58 @@ class Capacity(Folder):
                 self.refuse(3, words, "capacity", self.run_folder)
 
 
+class Cosines(Folder):
+    """Members' matrices over the seeds, from a capacity.h5 of the run."""
+
+    def measured(self, *names: str) -> dict[str, np.ndarray]:
+        matrices = {name: self.random.normal(size=(60, 16)) + 0.2 for name in names}
+        write_capacity(self.run_folder / "capacity.h5", [(f"{self.run_folder / name}/embedding.h5", side, matrix)
+                                                         for name, matrix in matrices.items() for side in ("input", "output")])
+        return matrices
+
+    def test_over_seeds(self):
+        for variant in ("tied", "lev"):
+            self.seed_runs(variant, {1: [5.0, 4.0], 2: [5.0, 4.1]})
+        matrices = self.measured("tied-seed1", "tied-seed2", "lev-seed2")
+        run = reader.read_run(self.run_folder)
+        measured, missing = cosines.measured_members(run, "input")
+        self.assertEqual((set(measured), missing), (set(matrices), ["lev-seed1"]))
+        rows = {(row.variant, row.rows): row for row in cosines.over_seeds(variants.variants_of(run), measured)}
+        both = rows["tied", "all"]
+        each = [self.epsilon(matrices[f"tied-seed{seed}"]) for seed in (1, 2)]
+        self.assertAlmostEqual(both.epsilon, np.mean(each), 12)
+        self.assertAlmostEqual(both.relative_sd, np.std(each, ddof=1) * 2.0, 12)  # sqrt(16) / 2
+        self.assertEqual((both.seeds, both.histogram.sum()), (2, 2 * 60 * 59 // 2))
+        self.assertEqual(rows["lev", "centred"].seeds, 1)
+        text = self.succeed("cosine", self.run_folder)
+        self.assertRegex(text, r"tied +centred +60 +0 ")
+        self.assertIn("not measured yet: lev-seed1", text)
+
+    def epsilon(self, rows: np.ndarray) -> float:
+        units = rows / np.linalg.norm(rows, axis=1)[:, None]
+        found = (units @ units.T)[np.triu_indices(len(rows), 1)]
+        return found.mean() + 2.0 * found.std()
+
+    def test_what_is_not_measured_is_said_with_its_command(self):
+        self.member("tied", [5.0, 4.0])
+        (self.run_folder / "tied" / "embedding.h5").touch()
+        words = f"-d {self.run_folder} 'capacity.files=[\"{self.run_folder}/tied/embedding.h5\"]'"
+        self.refuse(3, words, "cosine", self.run_folder)
+        self.succeed("report", self.run_folder)
+        self.assertIn("Not measured yet: tied.", (self.run_folder / "report.html").read_text())
+
+    def test_version_1_has_the_rank_under_another_name(self):
+        self.member("tied", [5.0, 4.0])
+        self.measured("tied")
+        with h5py.File(self.run_folder / "capacity.h5", "r+") as file:
+            rank = file["matrices/0/raw"].attrs["effective_rank"]
+            file["matrices/0/raw"].attrs["entropy_rank_singular"] = rank
+            del file["matrices/0/raw"].attrs["effective_rank"]
+            file.attrs["format_version"] = np.int64(1)
+        rows = capacity_table.rows([reader.read_capacity(self.run_folder)])
+        self.assertEqual(rows[0].effective_rank, rank)
+
+
 class Report(Folder):
     def page(self) -> str:
         self.succeed("report", self.run_folder)
@@ -369,8 +409,8 @@ class Report(Folder):
             self.assertIn(words, text)
 
     def test_scipy_is_needed_for_packings_alone(self):
-        program = ("import sys; sys.modules['scipy'] = None; from postprocess import report, geometry_sections as page; "
-                   "from pathlib import Path; print(len(page.capacity(Path(sys.argv[1]))))")
+        program = ("import sys; sys.modules['scipy'] = None; from postprocess.commands import capacity, report; "
+                   "from pathlib import Path; print(len(capacity.of_folder(Path(sys.argv[1]))))")
         write_capacity(self.run_folder / "capacity.h5", [("a.npy", "input", self.random.normal(size=(50, 16)))])
         done = subprocess.run([sys.executable, "-c", program, str(self.run_folder)], capture_output=True, text=True,
                               cwd=SOURCE, check=False)

@@ -11,11 +11,15 @@ import numpy as np
 from scipy import stats
 
 from example_run import IDS, OFFSETS, TARGETS, bin_losses, write_member
+from example_geometry import write_capacity
 from folder_case import Folder, run
 
-from postprocess import (comparison, curves, deck, frequency, frequency_figure, history_figure, reader, report,
-                         seed_statistics, style, variants)
+from postprocess import deck, reader, style
+from postprocess.analysis import comparison, curves, frequency, seed_statistics, variants
+from postprocess.commands import report
+from postprocess.commands.shared import Shown
 from postprocess.failure import Failure
+from postprocess.figures import frequency as frequency_figure, history as history_figure
 
 TIED = {1: [5.00, 4.000], 2: [5.10, 4.020], 3: [5.05, 4.011]}
 LEV = {1: [5.20, 3.913], 2: [5.15, 3.928], 3: [5.12, 3.931]}
@@ -267,7 +271,7 @@ class Frequency(SeedFolder):
         done = run("frequency", self.run_folder)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("no frequency data yet", done.stderr)
-        page = report.build(reader.read_run(self.run_folder), list(self.variants().values()), None, None)
+        page = report.build(Shown(reader.read_run(self.run_folder), list(self.variants().values()), None))
         self.assertTrue("No frequency data yet" in page)
 
     def test_text(self):
@@ -315,7 +319,10 @@ class Report(SeedFolder):
         return (self.run_folder / "report.html").read_text(encoding="utf-8")
 
     def test_several_seeds(self):
-        self.two_variants(matrix=np.random.default_rng(3).normal(size=(50, 16)))
+        self.two_variants()
+        names = [f"{name}-seed{seed}" for name in ("tied", "lev") for seed in (1, 2, 3)]
+        write_capacity(self.run_folder / "capacity.h5", [
+            (f"{name}/embedding.h5", "input", np.random.default_rng(3).normal(size=(50, 16))) for name in names])
         text = self.page()
         for words in ("6 members in 2 variants", "mean of 3 seeds, standard deviation 0.0096",
                       "<h2>Loss by token frequency</h2>", "<h2>Training tokens to reach tied's final loss</h2>"):

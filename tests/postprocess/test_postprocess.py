@@ -1,4 +1,4 @@
-"""postprocess: reader, table numbers, cosine statistics, figures and report, on hand-made run folders."""
+"""postprocess: reader, table numbers, figures and report, on hand-made run folders."""
 
 import csv
 import io
@@ -13,11 +13,14 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from example_run import write_embedding, write_member, write_tokens_counts
+from example_geometry import write_capacity
+from example_run import write_member
 from folder_case import Folder as EmptyFolder, run
 
-from postprocess import comparison, deck, geometry, history_figure, reader, style, tables, variants
+from postprocess import deck, reader, style, tables
+from postprocess.analysis import comparison, variants
 from postprocess.failure import Failure
+from postprocess.figures import history as history_figure
 
 PAGE_LIMIT = 2_000_000  # bytes
 
@@ -34,9 +37,12 @@ sys.stdin.read()
 
 class Folder(EmptyFolder):
     def three_members(self):
-        self.member("tied", [5.0, 4.0], matrix=self.random.normal(size=(50, 16)))
-        self.member("lev", [5.2, 3.913], matrix=1.0 + self.random.normal(size=(50, 16)))
+        self.member("tied", [5.0, 4.0])
+        self.member("lev", [5.2, 3.913])
         self.member("binary_code", [6.5], steps=20, status="running")
+        write_capacity(self.run_folder / "capacity.h5", [(f"runs/a_run/{name}/embedding.h5", side, matrix)
+                                                         for name in ("tied", "lev") for side in ("input", "output")
+                                                         for matrix in [self.random.normal(size=(50, 16))]])
 
 
 class Reader(Folder):
@@ -45,12 +51,12 @@ class Reader(Folder):
         (member,) = reader.read_run(self.run_folder).members
         self.assertEqual((member.name, member.finished, member.text("blas")), ("tied", True, "oneDNN 2.6.3"))
         self.assertEqual(member.number("flops_per_token"), 20_000_000)
-        np.testing.assert_array_equal(member.column("step"), np.arange(1, 41))
-        np.testing.assert_array_equal(member.validation_column("loss"), [5.0, 4.0])
-        self.assertEqual(member.validation["loss"].unit, "nats per token")
-        self.assertEqual(member.history["train_loss"].definition, "definition of train_loss")
+        np.testing.assert_array_equal(member.column("history/step"), np.arange(1, 41))
+        np.testing.assert_array_equal(member.column("validation/loss"), [5.0, 4.0])
+        self.assertEqual(member.columns["validation/loss"].unit, "nats per token")
+        self.assertEqual(member.columns["history/train_loss"].definition, "definition of train_loss")
         self.assertTrue(math.isnan(member.number("absent")))
-        self.assertEqual((member.text("absent"), member.column("absent").size), ("unknown", 0))
+        self.assertEqual((member.text("absent"), member.column("history/absent").size), ("unknown", 0))
 
     def test_run_without_sweep(self):
         write_member(self.run_folder, "", losses=[4.0])
@@ -73,16 +79,11 @@ class Reader(Folder):
         finally:
             holder.communicate("")
         self.assertFalse(member.finished)
-        self.assertEqual((member.column("step").size, member.column("train_loss").size), (7, 7))
-        self.assertEqual(member.validation_column("loss").size, 0)
-        self.assertIsNone(reader.read_embedding(member))
+        self.assertEqual((member.column("history/step").size, member.column("history/train_loss").size), (7, 7))
+        self.assertEqual(member.column("validation/loss").size, 0)
 
     def test_newer_version_is_refused(self):
-        folder = self.member("tied", [4.0], matrix=np.ones((4, 2)))
-        member = reader.read_member(folder)
-        self.alter("tied/embedding.h5", format_version=np.int64(2))
-        with self.assertRaisesRegex(Failure, "embedding.h5.*version 2 is newer"):
-            reader.read_embedding(member)
+        self.member("tied", [4.0])
         self.alter("tied/history.h5", format_version=np.int64(3))
         with self.assertRaisesRegex(Failure, "history.h5.*version 3 is newer"):
             reader.read_run(self.run_folder)
@@ -101,6 +102,20 @@ class Numbers(Folder):
     def rows(self, reference: str | None = None) -> dict[str, comparison.Row]:
         found = variants.variants_of(reader.read_run(self.run_folder))
         return {row.variant: row for row in comparison.compare(found, variants.find_reference(found, reference))}
+
+    def test_a_column_of_the_history_needs_its_key_only(self):
+        self.seed_runs("tied", {1: [5.0, 4.0], 2: [5.1, 4.1]})
+        rows = list(self.rows().values())
+        keys = ["variant", "history/learning_rate", "validation/perplexity", "loss"]
+        text = tables.text_table(rows, keys)
+        self.assertRegex(text, r"variant +learning_rate +perplexity +loss\ntied +0\.001 +57\.\d+ +4\.0500")
+        (row,) = csv.DictReader(io.StringIO(tables.csv_table(rows, keys)))
+        self.assertEqual(float(row["history/learning_rate"]), 1e-3)
+        self.assertAlmostEqual(float(row["validation/perplexity"]), (math.exp(4.0) + math.exp(4.1)) / 2.0)
+        self.assertIn("learning_rate: definition of learning_rate (median over", tables.definition_text(keys, rows))
+        for key in ("history/none", "geometry/epsilon"):
+            with self.assertRaisesRegex(Failure, f"no column {key}"):
+                tables.text_table(rows, ["variant", key])
 
     def test_difference_in_nats_and_both_percentages(self):
         """The published example: 0.087 nats below tied is 8.3 % of the reference's and 9.1 % of the member's perplexity."""
@@ -170,80 +185,6 @@ class Numbers(Folder):
         self.assertEqual(deck.shared(members)["transformer.layers"], 4)
         self.assertEqual(deck.comments(members[0])["problem"], "First run: input interfaces on the King James Bible")
 
-    def test_tokens_file_is_found_through_the_deck(self):
-        counts = self.run_folder / "tokens.h5"
-        self.member("tied", [4.0], tokens_file=str(counts))
-        members = reader.read_run(self.run_folder).members
-        self.assertIsNone(deck.tokens_file(members))
-        write_tokens_counts(counts, np.ones(50))
-        self.assertEqual(deck.tokens_file(members), counts)
-
-
-class Cosines(unittest.TestCase):
-    def setUp(self):
-        self.random = np.random.default_rng(11)
-
-    def brute_force(self, rows: np.ndarray) -> np.ndarray:
-        """All cosines i < j of [n, D], one by one in double."""
-        return np.array([rows[i] @ rows[j] / math.sqrt((rows[i] @ rows[i]) * (rows[j] @ rows[j]))
-                         for i in range(len(rows)) for j in range(i + 1, len(rows))])
-
-    def check(self, measured: geometry.Geometry, rows: np.ndarray):
-        cosines = self.brute_force(rows)
-        self.assertEqual(measured.count, len(rows))
-        self.assertAlmostEqual(measured.mean, cosines.mean(), places=12)
-        self.assertAlmostEqual(measured.deviation, cosines.std(), places=12)
-        self.assertAlmostEqual(measured.epsilon, cosines.mean() + 2.0 * cosines.std(), places=12)
-        self.assertAlmostEqual(measured.relative, measured.epsilon * math.sqrt(rows.shape[1]) / 2.0, places=12)
-
-    def test_statistics_against_brute_force(self):
-        rows = (self.random.normal(size=(61, 8)) + 0.7).astype(np.float32)
-        matrix = np.insert(rows, [0, 20, 61], 0.0, axis=0)  # three zero rows
-        raw, centred = geometry.measure_matrix("m", matrix, None)
-        self.assertEqual((raw.zero_rows, centred.zero_rows), (3, 3))
-        exact = rows.astype(np.float64)
-        self.check(raw, exact)
-        self.check(centred, exact - exact.mean(axis=0))
-        self.assertGreater(raw.mean, 0.2)
-
-    def test_histogram_counts_every_pair_once(self):
-        rows = self.random.normal(size=(61, 8))
-        units = rows / np.linalg.norm(rows, axis=1)[:, None]
-        expected = np.histogram(self.brute_force(rows), bins=40, range=(-1.0, 1.0))[0]
-        for block in (7, 61, 100):
-            counts = geometry.cosine_histogram(units, bins=40, block=block)
-            self.assertEqual(counts.sum(), 61 * 60 // 2)
-            self.assertLessEqual(np.abs(counts - expected).sum(), 4)  # float32: a pair at an edge may change its bin
-        same = geometry.cosine_histogram(np.ones((5, 4)) / 2.0)
-        self.assertEqual(same[-1], 10)  # cosines of 1, or a rounding above it, fall in the last bin
-
-    def test_rows_seen_in_training(self):
-        matrix = self.random.normal(size=(30, 8)).astype(np.float32)
-        seen = np.arange(30) < 20
-        measured = geometry.measure_matrix("m", matrix, seen)
-        self.assertEqual([one.rows for one in measured], ["all", "all, centred", "seen", "seen, centred"])
-        self.check(measured[2], matrix[:20].astype(np.float64))
-
-    def test_random_directions_are_random_like(self):
-        measured, _ = geometry.measure_matrix("m", self.random.normal(size=(1500, 64)), None)
-        self.assertAlmostEqual(measured.relative, 1.0, delta=0.01)
-
-    def test_effective_rank(self):
-        self.assertAlmostEqual(geometry.effective_rank(np.eye(8)), 8.0)
-        self.assertAlmostEqual(geometry.effective_rank(np.outer(np.arange(1.0, 9.0), np.ones(5))), 1.0)
-        rows = self.random.normal(size=(30, 6))
-        share = np.linalg.svd(rows, compute_uv=False)
-        share /= share.sum()
-        self.assertAlmostEqual(geometry.effective_rank(rows), math.exp(-np.sum(share * np.log(share))), places=9)
-
-    def test_degenerate_matrices(self):
-        raw, centred = geometry.measure_matrix("m", np.ones((5, 4), np.float32), None)
-        self.assertAlmostEqual(raw.mean, 1.0)
-        self.assertEqual(centred.count, 0)  # every row is the mean row
-        empty, _ = geometry.measure_matrix("m", np.zeros((5, 4), np.float32), None)
-        self.assertEqual((empty.count, empty.zero_rows), (0, 5))
-        self.assertTrue(math.isnan(empty.mean))
-
 
 class Figures(unittest.TestCase):
     def test_labels_keep_their_distance_and_order(self):
@@ -290,13 +231,11 @@ class Commands(Folder):
 
     def test_report(self):
         self.three_members()
-        counts = self.run_folder / "tokens.h5"
-        write_tokens_counts(counts, np.r_[np.zeros(5), np.ones(45)])
-        text = self.page("--tokens", counts)
+        text = self.page()
         page = Page(text)
         words = "".join(page.words)
         self.assertEqual(page.open, [])  # every tag is closed
-        self.assertEqual(len(page.loaded), 3)
+        self.assertEqual(len(page.loaded), 4)
         for address in page.loaded:  # self-contained: pictures are in the page
             self.assertTrue(address.startswith("data:image/png;base64,"))
         self.assertNotRegex(re.sub(r'"data:[^"]*"', "", text), r"https?://|@import|url\(|<script|<link")
@@ -305,11 +244,11 @@ class Commands(Folder):
             self.assertRegex(words, rf"{name}: validation loss \d\.\d{{4}} nats per token is (NOT )?below the unigram")
             self.assertIn(f"Resolved deck of {name}", words)
         self.assertIn("Unfinished: binary_code (running)", words)
-        self.assertIn("No embedding file yet: binary_code", words)
+        self.assertIn("Not measured yet: binary_code", words)
         self.assertIn("-8.33 %", words)
         self.assertIn("-9.09 %", words)
         self.assertIn("over 62,000 validation targets", words)
-        self.assertIn("seen, centred", words)
+        self.assertIn("reg. centred", words)
         for fact in ("oneDNN 2.6.3", "OpenMP, 2 threads", "fp32", "v0-test", "200.0"):
             self.assertIn(fact, words)
         for command in ("history", "cosine", "table", "frequency", "efficiency"):
@@ -352,13 +291,10 @@ class Commands(Folder):
         self.three_members()
         folder = self.run_folder
         (folder / "no_run").mkdir()
-        write_embedding(folder / "lev" / "embedding.h5", np.ones((40, 4)))
-        write_tokens_counts(folder / "tokens.h5", np.ones(45))
         for status, expected, arguments in (
                 (3, "no such run folder", ("table", folder / "absent")),
                 (3, "has the run started?", ("report", folder / "no_run")),
-                (3, "no embedding.h5 yet", ("cosine", folder / "binary_code")),
-                (3, "45 ids, but the embedding has 40 rows", ("cosine", folder / "lev", "--tokens", folder / "tokens.h5")),
+                (3, "no capacity.h5", ("cosine", folder / "binary_code")),
                 (3, "cannot write", ("history", folder, "-o", folder / "none" / "x.png")),
                 (2, "must end in .png", ("history", folder, "-o", folder / "x.bmp")),
                 (2, "no such variant", ("table", folder, "--reference", "led")),

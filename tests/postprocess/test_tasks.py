@@ -13,7 +13,9 @@ from scipy import stats
 from example_run import DECK
 from folder_case import Folder
 
-from postprocess import reader, style, task_figure, task_table, variants
+from postprocess import reader, style
+from postprocess.analysis import tasks as task_table, variants
+from postprocess.figures import tasks as task_figure
 
 GOLD = [0, 1, 1, 0, 1, 0]
 # Choices of 4 code points each, the second of twice the bytes; the last question is a tie.

@@ -1,0 +1,1 @@
+"""Numbers from what reader.py reads: rows of tables, and what figures draw. No output."""
