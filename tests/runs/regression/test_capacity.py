@@ -10,7 +10,11 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from harness.runs import RunTest, run  # noqa: E402
+from harness.runs import SOURCE, RunTest, run  # noqa: E402
+
+sys.path.insert(0, str(SOURCE))
+from postprocess import deck  # noqa: E402
+from postprocess.analysis import law  # noqa: E402
 
 FILE = 3
 V, D = 70, 32
@@ -289,6 +293,20 @@ class Results(CapacityTest):
                 self.assertEqual(list(a["matrices/0/rows_zero"]), [3])
                 self.assertEqual(list(a["matrices/0/rows_outlier"]), [9])
                 self.assertEqual(a["matrices/0/norm_counts"][()].sum(), 1299)
+
+    def test_laws_are_the_inverses_of_those_that_packings_are_fitted_to(self):
+        np.save(self.folder / "x.npy", matrix())
+        with h5py.File(self.analyse(self.folder / "x.npy")[1]) as file:
+            constants = law.from_deck(deck.parsed(file.attrs["deck"]))
+            width = float(file["matrices/0"].attrs["width"])
+            for found in (file["matrices/0"][name].attrs for name in ("raw", "centred")):
+                for epsilon, key in ((law.jl_epsilon, "jl_textbook"), (law.jl_epsilon, "jl_random"),
+                                     (law.adjusted_epsilon, "adjusted")):
+                    k = 10.0 ** found[f"log10_k_{key}"]
+                    self.assertAlmostEqual(float(epsilon(width, k, getattr(constants, key))), found["epsilon"], 10)
+                k = 10.0 ** found["log10_k_fitted"]
+                fitted = law.fitted_epsilon(width, k, constants.scale, constants.a, constants.b, constants.c)
+                self.assertAlmostEqual(float(fitted), found["epsilon"], 10)
 
     def test_dry_run_reads_nothing_and_names_what_is_missing(self):
         np.save(self.folder / "x.npy", matrix())
