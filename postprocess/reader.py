@@ -207,8 +207,7 @@ def read_tasks(folder: Path) -> tuple[Run, dict[str, list[Task]], list[str]]:
     """(the run's members that have a tasks.h5; the tasks of each, by the member's folder; names of those that have none)."""
     folders = _member_folders(folder, TASKS)
     if not folders:
-        raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"evaluate\" with "
-                      "evaluate.requests writes it")
+        raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"tasks\" writes it")
     missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
     found = {str(path): _tasks(path / TASKS) for path in folders}
     return Run(folder, [read_member(path, TASKS) for path in folders]), found, missing

@@ -12,6 +12,7 @@
 #include "deck/arguments.hpp"
 #include "deck/deck.hpp"
 #include "jobs/driver.hpp"
+#include "jobs/registry.hpp"
 #include "parallel/communicator.hpp"
 #include "parallel/end_of_job.hpp"
 #include "train/stop_signal.hpp"

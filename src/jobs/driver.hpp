@@ -7,9 +7,6 @@
 
 namespace lexikos {
 
-/// Every key that any package or part reads, as Markdown (`-k`, and inputs/README.md).
-std::string key_reference();
-
 /// Runs the deck. Collective over `world`; throws the same Error on every rank.
 void drive(const Deck& deck, const Arguments& arguments, const Communicator& world);
 

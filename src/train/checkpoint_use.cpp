@@ -7,37 +7,6 @@
 namespace lexikos {
 namespace {
 
-/// How a parameter starts is no matter once it has been trained.
-bool only_for_the_start(const std::string& key) { return key == "init_deviation"; }
-
-/// Throws at the first value below `now` that `then` has differently. A key that one of the two
-/// has not is a change of the code's version, not of the model.
-void compare(const Node& now, const Node& then, const std::string& name, const std::string& path) {
-  for (const Node& child : now.children) {
-    const Node* other = then.child(child.key);
-    if (other == nullptr || only_for_the_start(child.key)) continue;
-    const std::string dotted = dotted_name(name, child.key);
-    if (child.is_table() && other->is_table()) {
-      compare(child, *other, dotted, path);
-    } else if (child.toml() != other->toml()) {
-      fail(Status::deck, dotted + " is " + child.toml() + " and was " + other->toml() + " when '" +
-                             path + "' was trained; use the deck it was made with");
-    }
-  }
-}
-
-void check_model(const std::string& resolved_deck, const std::string& stored,
-                 const std::string& path) {
-  if (stored.empty()) return;
-  const Deck now = Deck::from_string(resolved_deck, "deck");
-  const Deck then = Deck::from_string(stored, "the deck in '" + path + "'");
-  for (const char* table : {"embedding", "transformer"}) {
-    const Node* a = now.root().child(table);
-    const Node* b = then.root().child(table);
-    if (a != nullptr && b != nullptr) compare(*a, *b, table, path);
-  }
-}
-
 /// The first key that decides which tokens a step reads and is another in `then`: "batch.tokens is
 /// 40 and was 80"; "" where there is none. What one of the two has not is not compared.
 std::string order_difference(const Node& now, const Node& then) {
@@ -68,38 +37,6 @@ std::string newest_checkpoint(const std::string& folder, const Communicator& com
   comm.on_root([&] { path = find_newest_checkpoint(folder, &passed_over).value_or(""); });
   for (const std::string& why : passed_over) console.line(why);
   return comm.broadcast(path);
-}
-
-std::string trained_checkpoint(const std::string& asked, const std::string& folder,
-                               const Communicator& comm, Console& console) {
-  if (!asked.empty() && asked != "latest") return asked;
-  const std::string path = newest_checkpoint(folder, comm, console);
-  if (path.empty()) {
-    fail(Status::file, "there is no checkpoint in '" + folder +
-                           "'; train first (job=train), or name a checkpoint with -r");
-  }
-  return path;
-}
-
-Index checkpoint_vocabulary(const std::string& path) {
-  return read_parameter_shape(path, "head.weight").front();
-}
-
-Index stored_end_of_text(const CheckpointHeader& header) {
-  return header.other.has("end_of_text") ? header.other.integer("end_of_text") : -1;
-}
-
-void check_checkpoint(const CheckpointHeader& header, const std::string& path,
-                      const std::string& resolved_deck, const RunData& data) {
-  check_model(resolved_deck, header.deck, path);
-  const std::string then = stored_text(header.other, "tokenizer_hash");
-  if (!then.empty() && !data.tokenizer_hash.empty() && then != data.tokenizer_hash) {
-    fail(Status::file, "'" + path + "' was trained on tokens of another tokenizer (" +
-                           stored_text(header.other, "tokenizer") + ", SHA-256 " +
-                           then.substr(0, 12) + ") than data.tokens (" + data.tokenizer + ", " +
-                           data.tokenizer_hash.substr(0, 12) +
-                           "); its ids mean other pieces of text");
-  }
 }
 
 void check_data_order(const CheckpointHeader& header, const std::string& path,

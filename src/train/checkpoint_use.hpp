@@ -1,4 +1,4 @@
-// Which checkpoint a job uses, and whether it fits the deck.
+// Which checkpoint training goes on from, and whether deck and tokens fit it.
 #pragma once
 
 #include <string>
@@ -17,24 +17,6 @@ inline constexpr const char* fingerprint_attribute = "data_fingerprint";
 /// which broken ones it passed over. Collective.
 std::string newest_checkpoint(const std::string& folder, const Communicator& comm,
                               Console& console);
-
-/// The checkpoint that a job on a trained model uses: `asked` (a file, or "latest" or "" for the
-/// newest of `folder`). Collective. Throws Error(file) where there is none.
-std::string trained_checkpoint(const std::string& asked, const std::string& folder,
-                               const Communicator& comm, Console& console);
-
-/// V of the model in a checkpoint: the rows of its head. For jobs that need no tokens. Throws
-/// Error(file).
-Index checkpoint_vocabulary(const std::string& path);
-
-/// The id between documents that the model was trained with; -1 where the checkpoint does not say.
-Index stored_end_of_text(const CheckpointHeader& header);
-
-/// Throws where the checkpoint was made with another model than the deck's although names and
-/// shapes agree (another seed of a code, another knot layout): Error(deck) naming the first key of
-/// [embedding] or [transformer] that differs. Or with tokens of another tokenizer: Error(file).
-void check_checkpoint(const CheckpointHeader& header, const std::string& path,
-                      const std::string& resolved_deck, const RunData& data);
 
 /// To go on training: throws Error(deck), naming the first key that differs, where the deck's seed,
 /// batch or mixture would give the steps to come other samples than a straight run reads, unless

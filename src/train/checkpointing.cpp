@@ -3,6 +3,7 @@
 #include "console/configuration.hpp"
 #include "train/checkpoint_use.hpp"
 #include "train/member_files.hpp"
+#include "train/trained_model.hpp"
 
 namespace lexikos {
 namespace {
@@ -44,7 +45,7 @@ void restart(Trainer& trainer, const std::string& path, SealCheck seal,
   const bool allow_changed = settings.run.data.allow_changed;
   comm.on_all([&] {
     header = load_state(path, trainer.model().parameters(), trainer.history(), seal);
-    check_checkpoint(header, path, settings.resolved_deck, data);
+    check_checkpoint(header, path, settings.resolved_deck, tokenizer_of(data));
     check_data_order(header, path, settings.resolved_deck, allow_changed, console);
     check_token_files(header, path, data, allow_changed, console);
   });

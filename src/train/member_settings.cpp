@@ -13,7 +13,6 @@ MemberSettings MemberSettings::read(const Deck& deck, const std::string& member,
   s.schedule = Schedule::read(deck, s.run.steps);
   s.parallel = ParallelSettings::read(deck);
   s.spike_guard = SpikeGuardSettings::read(deck);
-  deck.check_all_read();
   s.resolved_deck = deck.resolved();
   s.member = member;
   s.directory = root.empty() ? s.run.directory : root;

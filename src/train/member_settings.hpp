@@ -24,8 +24,9 @@ struct MemberSettings {
   std::string member;     // "" where there is one model
   std::string directory;  // of this member's files
 
-  /// Reads every table; a key that nobody read is an Error(deck). `root` is the run's folder
-  /// ("": the deck's output.directory).
+  /// Reads the tables that every job on a model has; the resolved deck holds them and what was
+  /// read of `deck` before. `root` is the run's folder ("": the deck's output.directory). Throws
+  /// Error(deck).
   static MemberSettings read(const Deck& deck, const std::string& member, const std::string& root);
 
   /// Sizes on one of `ranks` ranks.

@@ -1,12 +1,10 @@
-// Requests of evaluation tasks: what is scored where, rows, metrics. No model.
-#include <cmath>
+// Requests of evaluation tasks: what is scored where, rows. No model.
 #include <map>
 #include <set>
 
 #include "data/requests/request_rows.hpp"
 #include "harness/catch.hpp"
 #include "harness/listed_requests.hpp"
-#include "jobs/tasks/task_metrics.hpp"
 
 using namespace lexikos;
 using lexikos::test::ListedRequests;
@@ -154,40 +152,4 @@ TEST_CASE("packing fills rows with the longest first") {
   const Index lengths[] = {3, 6, 4, 5, 2};
   for (Index i = 0; i < 5; ++i) bundles[i].branches = {{0, 0, lengths[i], 1}};
   CHECK(pack_rows(bundles, 10) == std::vector<std::vector<Index>>{{1, 2}, {3, 0, 4}});
-}
-
-TEST_CASE("acc_norm divides by code points, acc_bytes by bytes, the first of equal ones wins") {
-  ListedRequests list;
-  // "cafe" and "éééé": the same number of code points, twice the bytes.
-  list.question(ids(2), {{ids(1), 4, 4}, {ids(1), 4, 8}}, 0);
-  list.question(ids(2), {{ids(1), 8, 8}, {ids(1), 4, 4}}, 0);
-  list.question(ids(2), {{ids(1), 1, 1}, {ids(1), 1, 1}}, 1);
-  RequestScores scores;
-  scores.log_likelihood = {-10.0, -12.0, -7.0, -4.0, -3.0, -3.0};
-  scores.greedy = {0, 0, 0, 0, 0, 0};
-  const TaskMetrics found = task_metrics(list.requests, scores, 0);
-  CHECK(found.documents == 3);
-  // acc: right, wrong, wrong (a tie). By code points: -2.5 > -3; -0.875 > -1; tie.
-  // By bytes: -2.5 < -1.5; the rest as before.
-  CHECK(found.values[0] == std::pair<std::string, double>{"acc", 1.0 / 3});
-  CHECK(found.values[1] == std::pair<std::string, double>{"acc_norm", 2.0 / 3});
-  CHECK(found.values[2] == std::pair<std::string, double>{"acc_bytes", 1.0 / 3});
-}
-
-TEST_CASE("a last word of two ids counts once, pages by their words and bytes") {
-  ListedRequests list;
-  list.word(ids(3), ids(2));
-  list.word(ids(3), ids(1));
-  list.page(0, ids(20), 4, 10);
-  list.page(0, ids(5), 1, 5);
-  RequestScores scores;
-  scores.log_likelihood = {-3.0, -1.0, -8.0, -2.0};
-  scores.greedy = {0, 1, 0, 0};
-  const TaskMetrics words = task_metrics(list.requests, scores, 1);
-  CHECK(words.values[0].second == 0.5);
-  CHECK(words.values[1].second == Approx(std::exp(2.0)));  // per word, not per id
-  const TaskMetrics pages = task_metrics(list.requests, scores, 2);
-  CHECK(pages.values[0].second == Approx(std::exp(10.0 / 5)));
-  CHECK(pages.values[1].second == Approx(std::exp(10.0 / 15)));
-  CHECK(pages.values[2].second == Approx(10.0 / 15 / std::log(2.0)));
 }

@@ -8,7 +8,7 @@ namespace lexikos {
 namespace {
 
 constexpr const char* advice =
-    "prepare it with inputs/prepare/prepare.py tasks, or correct evaluate.requests in the deck";
+    "prepare it with inputs/prepare/prepare.py tasks, or correct tasks.requests in the deck";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   fail(Status::file, "cannot read '" + path + "': " + why + "; " + advice);

@@ -6,6 +6,7 @@
 
 #include "console/configuration.hpp"
 #include "jobs/bench/region_table.hpp"
+#include "jobs/model_job.hpp"
 #include "train/gemm_rate.hpp"
 #include "train/trainer.hpp"
 #include "utils/median.hpp"
@@ -78,25 +79,30 @@ std::string rates(const char* name, const std::vector<StepProduct>& products) {
          format_si(rate.square, "FLOP/s") + " square";
 }
 
-}  // namespace
+class BenchJob final : public ModelJob {
+ public:
+  using ModelJob::ModelJob;
+  Outcome run(const JobContext& context) override;
+};
 
-void bench(const MemberSettings& settings, const RunData& data, const Communicator& comm,
-           Console& console) {
-  const bool bf16 = settings.model.execution.compute == Compute::bf16;
-  Trainer trainer(settings, data, comm);
+Outcome BenchJob::run(const JobContext& context) {
+  const auto& [arguments, comm, console, since_start] = context;
+  const RunData data = open_data(settings_.run, comm);
+  const bool bf16 = settings_.model.execution.compute == Compute::bf16;
+  Trainer trainer(settings_, data, comm);
   const Index positions = std::max<Index>(1, trainer.model().shape().positions());
   const auto products =
-      step_products(settings.model.transformer, trainer.model().shape().vocabulary,
-                    settings.model.head.chunk, positions);
+      step_products(settings_.model.transformer, trainer.model().shape().vocabulary,
+                    settings_.model.head.chunk, positions);
   console.line("GEMM, best   " + rates<float>("fp32", products) + " (" +
                gemm_library_name<float>() + ")");
   console.line("             " + rates<Bf16>("bf16", products));
   RegionTable regions;
   const Timings t =
-      bf16 ? time_steps<Bf16>(trainer, settings.run.steps, products, regions, console)
-           : time_steps<float>(trainer, settings.run.steps, products, regions, console);
+      bf16 ? time_steps<Bf16>(trainer, settings_.run.steps, products, regions, console)
+           : time_steps<float>(trainer, settings_.run.steps, products, regions, console);
   const double step = median(t.seconds), rate = comm.sum(median(t.gemm_rate));
-  const double tokens = static_cast<double>(settings.run.batch_tokens);
+  const double tokens = static_cast<double>(settings_.run.batch_tokens);
   const double work = trainer.flops_per_token() * tokens;
   console.line("step         " + format_duration(step) + " median of " +
                std::to_string(t.seconds.size()) + ", " +
@@ -105,10 +111,10 @@ void bench(const MemberSettings& settings, const RunData& data, const Communicat
   console.line("interface    " +
                (regions.available() ? percent(median(t.interface_share)) + " of a step: "
                                     : "left to the profiling tool that is loaded: ") +
-               settings.model.interface + ", forward and backward, look-up and scatter aside");
+               settings_.model.interface + ", forward and backward, look-up and scatter aside");
   console.line("data         " + percent(median(t.data_share), 3) +
                " of a step: waiting for its batch" +
-               (settings.run.data.read_ahead ? "" : ", which is not read ahead"));
+               (settings_.run.data.read_ahead ? "" : ", which is not read ahead"));
   console.line("work         " + format_si(work, "FLOP") + " a step, " +
                format_si(work / step, "FLOP/s"));
   console.line("share        " + percent(work / step / rate) +
@@ -116,6 +122,13 @@ void bench(const MemberSettings& settings, const RunData& data, const Communicat
   console.line("             " + format_si(rate, "FLOP/s") +
                ", the median of one pass of them after each step");
   print_regions(regions, t.seconds, median(t.gemm_rate), console);
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Job> read_bench(JobDeck& from) {
+  return std::make_unique<BenchJob>(read_member(from));
 }
 
 }  // namespace lexikos

@@ -19,6 +19,18 @@
 namespace lexikos {
 namespace {
 
+struct CapacitySettings {
+  std::vector<std::string> files;
+  std::string matrix;                       // "input", "output", "both"
+  std::string input_tensor, output_tensor;  // "": by the families' names
+  std::string tokens_file;                  // "": rows that were never trained on are not known
+  bool gemm_rate = true;
+  capacity::AnalysisSettings analysis;
+  capacity::Law law;
+  std::string directory;
+  std::string resolved_deck;
+};
+
 /// What a tokens file tells of rows.
 struct Tokens {
   std::vector<std::uint64_t> counts;
@@ -73,10 +85,10 @@ double gemm_rate(const capacity::GemmSamples& samples, const WeightMatrix& matri
   return measure_gemm_rate<float>({product}).sustained();
 }
 
-class Job {
+class Analysis {
  public:
-  Job(const CapacitySettings& settings, const Communicator& world)
-      : s_(settings), world_(world), console_(world.is_root()) {}
+  Analysis(const CapacitySettings& settings, const Communicator& world, Console& console)
+      : s_(settings), world_(world), console_(console) {}
 
   void run() {
     analysis_ = s_.analysis;
@@ -142,7 +154,7 @@ class Job {
 
   const CapacitySettings& s_;
   const Communicator& world_;
-  Console console_;
+  Console& console_;
   capacity::AnalysisSettings analysis_;
   Tokens tokens_;
   std::vector<CapacityRecord> records_;
@@ -171,14 +183,8 @@ void dry_run(const CapacitySettings& s, Console& console) {
   }
 }
 
-}  // namespace
-
-CapacitySettings CapacitySettings::read(const Deck& deck, const std::string& directory) {
+CapacitySettings read_settings(const DeckTable& table, const DeckTable& law) {
   CapacitySettings s;
-  read_job(deck);
-  const std::string of_deck = read_output_directory(deck);
-  s.directory = directory.empty() ? of_deck : directory;
-  const DeckTable table = deck.table("capacity");
   s.files = table.texts(
       {.name = "files", .doc = "weight files, folders with model.safetensors, or file.h5:/dataset"},
       required);
@@ -196,17 +202,39 @@ CapacitySettings CapacitySettings::read(const Deck& deck, const std::string& dir
       {.name = "gemm_rate", .doc = "measure the GEMM rate, to report the share that is reached"},
       true);
   s.analysis = capacity::AnalysisSettings::read(table);
-  s.law = capacity::Law::read(deck.table("capacity.law"));
+  s.law = capacity::Law::read(law);
   if (s.files.empty() && table.has("files")) table.reject("files", "names no file");
-  s.resolved_deck = deck.resolved();
-  deck.check_all_read();
   return s;
 }
 
-void run_capacity(const CapacitySettings& settings, bool dry, const Communicator& world) {
-  Console console(world.is_root());
-  if (dry) return dry_run(settings, console);
-  Job(settings, world).run();
+class CapacityJob final : public Job {
+ public:
+  explicit CapacityJob(CapacitySettings settings) : settings_(std::move(settings)) {}
+  std::optional<MemberCounts> plan(const JobContext& context) const override {
+    dry_run(settings_, context.console);
+    return {};
+  }
+  Outcome run(const JobContext& context) override {
+    Analysis(settings_, context.comm, context.console).run();
+    return {};
+  }
+
+ private:
+  CapacitySettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Job> read_capacity(JobDeck& from) {
+  const std::string of_deck = read_output_directory(from.deck);
+  CapacitySettings s = read_settings(from.deck.table("capacity"), from.deck.table("capacity.law"));
+  s.directory = from.outdir.empty() ? of_deck : from.outdir;
+  s.resolved_deck = from.deck.resolved();
+  return std::make_unique<CapacityJob>(std::move(s));
+}
+
+void check_capacity(const Deck& deck) {
+  read_settings(deck.idle_table("capacity"), deck.idle_table("capacity.law"));
 }
 
 }  // namespace lexikos

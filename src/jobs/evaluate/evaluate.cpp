@@ -2,20 +2,16 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 
-#include "train/checkpoint_use.hpp"
+#include "jobs/model_job.hpp"
 #include "train/evaluator.hpp"
 #include "train/member_files.hpp"
 #include "train/provenance.hpp"
+#include "train/trained_model.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
-
-std::string file_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
-}
 
 std::string fixed(double value, int digits) {
   if (!std::isfinite(value)) return "-";
@@ -61,39 +57,60 @@ void print(Console& console, const Evaluation& e, const RunData& data) {
   }
 }
 
-}  // namespace
+class EvaluateJob final : public ModelJob {
+ public:
+  using ModelJob::ModelJob;
+  Outcome run(const JobContext& context) override;
 
-Outcome evaluate(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
-                 Console& console) {
-  const RunData data = open_data(settings.run, comm);
-  Model<float> model(settings.model, settings.sizes(data.vocabulary, comm.size()));
-  CheckpointHeader header;
-  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
-  comm.on_all([&] {
-    model.allocate_for_evaluation();
-    header = load_values(path, model.parameters());
-    check_checkpoint(header, path, settings.resolved_deck, data);
+ private:
+  void write(const TrainedModel& trained, const RunData& data, const Evaluation& found,
+             const Communicator& comm) const;
+};
+
+void EvaluateJob::write(const TrainedModel& trained, const RunData& data, const Evaluation& found,
+                        const Communicator& comm) const {
+  Attributes attributes = run_attributes(settings_, data, trained.model, comm);
+  attributes.set("checkpoint", trained.file_name());
+  attributes.set("validation_unigram_nats",
+                 unigram_nats(settings_.run, data, trained.model.shape().context));
+  comm.on_root([&] {
+    make_directory(settings_.directory);
+    write_evaluation(settings_.directory + "/evaluation.h5", attributes, found, trained.header.step,
+                     trained.header.tokens);
   });
-  console.line((settings.member.empty() ? "" : "member " + settings.member + ", ") + path +
-               ", step " + std::to_string(header.step));
+}
+
+Outcome EvaluateJob::run(const JobContext& context) {
+  const auto& [arguments, comm, console, since_start] = context;
+  const RunData data = open_data(settings_.run, comm);
+  const std::string path =
+      trained_checkpoint(arguments.restart, settings_.directory, comm, console);
+  std::unique_ptr<TrainedModel> trained;
+  comm.on_all([&] {
+    trained = TrainedModel::open(path, settings_, settings_.sizes(data.vocabulary, comm.size()),
+                                 tokenizer_of(data));
+  });
+  console.line(trained->text(settings_.member));
 
   const Clock clock;
-  Evaluator<float> evaluator(settings.run, data, comm, model);
-  const Evaluation e = evaluator.run(ExecSpace());
+  Evaluator<float> evaluator(settings_.run, data, comm, trained->model);
+  const Evaluation found = evaluator.run(ExecSpace());
   const double seconds = clock.seconds();
-  print(console, e, data);
+  print(console, found, data);
+  write(*trained, data, found, comm);
+  // One member's numbers are on the console already.
+  return {true,
+          !settings_.member.empty(),
+          found.loss(),
+          found.targets,
+          static_cast<double>(found.targets) / seconds,
+          trained->model.list().count()};
+}
 
-  Attributes attributes = run_attributes(settings, data, model, comm);
-  attributes.set("checkpoint", file_name(path));
-  attributes.set("validation_unigram_nats",
-                 unigram_nats(settings.run, data, model.shape().context));
-  comm.on_root([&] {
-    make_directory(settings.directory);
-    write_evaluation(settings.directory + "/evaluation.h5", attributes, e, header.step,
-                     header.tokens);
-  });
-  return {true, e.loss(), e.targets, static_cast<double>(e.targets) / seconds,
-          model.list().count()};
+}  // namespace
+
+std::unique_ptr<Job> read_evaluate(JobDeck& from) {
+  return std::make_unique<EvaluateJob>(read_member(from));
 }
 
 }  // namespace lexikos

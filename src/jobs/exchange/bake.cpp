@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "console/configuration.hpp"
-#include "train/checkpoint_use.hpp"
+#include "jobs/model_job.hpp"
+#include "jobs/registry.hpp"
 #include "train/member_files.hpp"
 #include "train/run_history.hpp"
+#include "train/trained_model.hpp"
 #include "utils/text.hpp"
+#include "utils/text_file.hpp"
 
 namespace lexikos {
 namespace {
@@ -21,6 +23,7 @@ MemberSettings baked_settings(const MemberSettings& settings) {
                         .with("embedding.interface", toml_value(std::string("untied")))
                         .with("output.directory", toml_value(folder))
                         .with("job", toml_value(std::string("train")));
+  read_job(deck);
   return MemberSettings::read(deck, "", folder);
 }
 
@@ -47,13 +50,6 @@ void copy_input_matrix(Model<float>& from, const Model<float>& to) {
   space.fence();
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
-}
-
 void refuse_overwriting(const std::string& path) {
   if (std::filesystem::exists(path)) {
     fail(Status::file,
@@ -61,37 +57,53 @@ void refuse_overwriting(const std::string& path) {
   }
 }
 
+class BakeJob final : public ModelJob {
+ public:
+  using ModelJob::ModelJob;
+  Outcome run(const JobContext& context) override;
+
+ private:
+  void bake(const std::string& path, const RunData& data, Console& console) const;
+};
+
+void BakeJob::bake(const std::string& path, const RunData& data, Console& console) const {
+  const MemberSettings baked = baked_settings(settings_);
+  const auto from =
+      TrainedModel::open(path, settings_, settings_.sizes(data.vocabulary, 1), tokenizer_of(data));
+  CheckpointHeader header = from->header;
+  const std::string target = checkpoint_path(baked.directory, header.step);
+  refuse_overwriting(target);
+
+  Model<float> to(baked.model, baked.sizes(data.vocabulary, 1));
+  to.allocate(settings_.run.seed);
+  copy_common(from->model.parameters(), to.parameters());
+  copy_input_matrix(from->model, to);
+  header.deck = baked.resolved_deck;
+  header.code_version = code_version();
+  header.member = "";
+  make_directory(baked.directory);
+  save_state(baked.directory, header, to.parameters(), run_history());
+  write_text(baked.directory + "/deck.toml", baked.resolved_deck);
+  console.line("baked " + path + ": " + settings_.model.interface + " (" +
+               format_count(from->model.list().count("embedding.")) +
+               " parameters) into a table of " + format_count(data.vocabulary) + " x " +
+               std::to_string(from->model.shape().width));
+  console.line("wrote " + target + " and " + baked.directory + "/deck.toml");
+}
+
+/// One rank has all the state and writes it; the others only hear how it went.
+Outcome BakeJob::run(const JobContext& context) {
+  const RunData data = open_data(settings_.run, context.comm);
+  const std::string path = trained_checkpoint(context.arguments.restart, settings_.directory,
+                                              context.comm, context.console);
+  context.comm.on_root([&] { bake(path, data, context.console); });
+  return {};
+}
+
 }  // namespace
 
-void bake(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
-          Console& console) {
-  const RunData data = open_data(settings.run, comm);
-  const MemberSettings baked = baked_settings(settings);
-  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
-  // One rank has all the state and writes it; the others only hear how it went.
-  comm.on_root([&] {
-    Model<float> from(settings.model, settings.sizes(data.vocabulary, 1));
-    from.allocate_for_evaluation();
-    CheckpointHeader header = load_values(path, from.parameters());
-    check_checkpoint(header, path, settings.resolved_deck, data);
-    const std::string target = checkpoint_path(baked.directory, header.step);
-    refuse_overwriting(target);
-
-    Model<float> to(baked.model, baked.sizes(data.vocabulary, 1));
-    to.allocate(settings.run.seed);
-    copy_common(from.parameters(), to.parameters());
-    copy_input_matrix(from, to);
-    header.deck = baked.resolved_deck;
-    header.code_version = code_version();
-    header.member = "";
-    make_directory(baked.directory);
-    save_state(baked.directory, header, to.parameters(), run_history());
-    write_text(baked.directory + "/deck.toml", baked.resolved_deck);
-    console.line("baked " + path + ": " + settings.model.interface + " (" +
-                 format_count(from.list().count("embedding.")) + " parameters) into a table of " +
-                 format_count(data.vocabulary) + " x " + std::to_string(from.shape().width));
-    console.line("wrote " + target + " and " + baked.directory + "/deck.toml");
-  });
+std::unique_ptr<Job> read_bake(JobDeck& from) {
+  return std::make_unique<BakeJob>(read_member(from));
 }
 
 }  // namespace lexikos

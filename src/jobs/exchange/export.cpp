@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "jobs/exchange/llama_tensors.hpp"
-#include "train/checkpoint_use.hpp"
+#include "jobs/model_job.hpp"
 #include "train/member_files.hpp"
+#include "train/trained_model.hpp"
 #include "utils/text.hpp"
+#include "utils/text_file.hpp"
 
 namespace lexikos {
 namespace {
@@ -18,6 +19,24 @@ namespace fs = std::filesystem;
 
 /// Values that travel from the device to the file together.
 constexpr Index piece = Index{1} << 20;
+
+struct ExportSettings {
+  bool bf16 = false;      // else fp32
+  Index shard_bytes = 0;  // of one file, at most
+  std::string tokenizer;  // a folder or a file to copy; "": none
+};
+
+ExportSettings read_settings(const DeckTable& table) {
+  ExportSettings s;
+  s.bf16 = table.choice({.name = "precision", .doc = "of the weights that are written"}, "fp32",
+                        {"fp32", "bf16"}) == "bf16";
+  s.shard_bytes = table.integer(
+      {.name = "shard_bytes", .doc = "of one file of weights, at most", .unit = "bytes"},
+      5'000'000'000, AtLeast(1));
+  s.tokenizer = table.text(
+      {.name = "tokenizer", .doc = "folder or file of the tokenizer, to be copied along"}, "");
+  return s;
+}
 
 /// A folder under a temporary name; gone again unless it was given its own.
 class FolderInTheMaking {
@@ -49,13 +68,6 @@ class FolderInTheMaking {
  private:
   std::string path_, temporary_;
 };
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
-}
 
 /// Files by which transformers and sentencepiece know a tokenizer.
 constexpr const char* tokenizer_names[] = {
@@ -185,39 +197,54 @@ void refuse_other_models(const transformer::Settings& t) {
        "hidden layer is SwiGLU; this model cannot be exported");
 }
 
+class ExportJob final : public ModelJob {
+ public:
+  ExportJob(const ExportSettings& how, MemberSettings settings)
+      : ModelJob(std::move(settings)), how_(how) {}
+  Outcome run(const JobContext& context) override;
+
+ private:
+  void write(const std::string& path, Console& console) const;
+  ExportSettings how_;
+};
+
+void ExportJob::write(const std::string& path, Console& console) const {
+  const std::vector<fs::path> tokenizer = tokenizer_files(how_.tokenizer);
+  const FolderInTheMaking folder(settings_.directory + "/exported");
+  const auto trained = TrainedModel::open(path, settings_, {checkpoint_vocabulary(path), 1, 1}, {});
+  const LlamaConfig config =
+      config_of(trained->model, settings_.model.transformer, trained->end_of_text());
+  const std::vector<LlamaTensor> tensors = llama_tensors(config);
+  SafetensorsWriter file(folder.temporary(), shapes_of(tensors),
+                         how_.bf16 ? Element::bf16 : Element::f32, how_.shard_bytes);
+  write_weights(file, trained->model, tensors);
+  write_configurations(folder.temporary(), config, how_.bf16);
+  copy_tokenizer(tokenizer, folder.temporary());
+  folder.give_name();
+  console.line("exported " + path + ": " + settings_.model.interface + ", vocabulary " +
+               format_count(config.vocabulary) + (config.tied ? ", one table for both sides" : "") +
+               ", " + (how_.bf16 ? "bf16" : "fp32") + ", " +
+               format_bytes(static_cast<std::uint64_t>(file.bytes())) + " in " +
+               std::to_string(file.files()) + (file.files() == 1 ? " file" : " files"));
+  console.line("wrote " + settings_.directory + "/exported");
+}
+
+/// One rank has all the values and writes them; the others only hear how it went.
+Outcome ExportJob::run(const JobContext& context) {
+  refuse_other_models(settings_.model.transformer);
+  const std::string path = trained_checkpoint(context.arguments.restart, settings_.directory,
+                                              context.comm, context.console);
+  context.comm.on_root([&] { write(path, context.console); });
+  return {};
+}
+
 }  // namespace
 
-void export_model(const MemberSettings& settings, const std::string& asked,
-                  const Communicator& comm, Console& console) {
-  refuse_other_models(settings.model.transformer);
-  const ExportSettings& how = settings.run.exporting;
-  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
-  // One rank has all the values and writes them; the others only hear how it went.
-  comm.on_root([&] {
-    const std::vector<fs::path> tokenizer = tokenizer_files(how.tokenizer);
-    const FolderInTheMaking folder(settings.directory + "/exported");
-    Model<float> model(settings.model, {checkpoint_vocabulary(path), 1, 1});
-    model.allocate_for_evaluation();
-    const CheckpointHeader header = load_values(path, model.parameters());
-    check_checkpoint(header, path, settings.resolved_deck, RunData());
-
-    const LlamaConfig config =
-        config_of(model, settings.model.transformer, stored_end_of_text(header));
-    const std::vector<LlamaTensor> tensors = llama_tensors(config);
-    SafetensorsWriter file(folder.temporary(), shapes_of(tensors),
-                           how.bf16 ? Element::bf16 : Element::f32, how.shard_bytes);
-    write_weights(file, model, tensors);
-    write_configurations(folder.temporary(), config, how.bf16);
-    copy_tokenizer(tokenizer, folder.temporary());
-    folder.give_name();
-    console.line("exported " + path + ": " + settings.model.interface + ", vocabulary " +
-                 format_count(config.vocabulary) +
-                 (config.tied ? ", one table for both sides" : "") + ", " +
-                 (how.bf16 ? "bf16" : "fp32") + ", " +
-                 format_bytes(static_cast<std::uint64_t>(file.bytes())) + " in " +
-                 std::to_string(file.files()) + (file.files() == 1 ? " file" : " files"));
-    console.line("wrote " + settings.directory + "/exported");
-  });
+std::unique_ptr<Job> read_export(JobDeck& from) {
+  const ExportSettings how = read_settings(from.deck.table("export"));
+  return std::make_unique<ExportJob>(how, read_member(from));
 }
+
+void check_export(const Deck& deck) { read_settings(deck.idle_table("export")); }
 
 }  // namespace lexikos

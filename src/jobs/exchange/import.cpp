@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "console/configuration.hpp"
 #include "jobs/exchange/llama_tensors.hpp"
+#include "jobs/model_job.hpp"
+#include "jobs/registry.hpp"
 #include "train/member_files.hpp"
 #include "train/run_history.hpp"
 #include "utils/text.hpp"
+#include "utils/text_file.hpp"
 #include "weights/weight_file.hpp"
 
 namespace lexikos {
@@ -107,6 +109,7 @@ std::string deck_beside(const MemberSettings& settings) {
                         .without("import")
                         .with("output.directory", toml_value(settings.directory))
                         .with("job", toml_value(std::string("train")));
+  read_job(deck);
   return MemberSettings::read(deck, "", settings.directory).resolved_deck;
 }
 
@@ -115,28 +118,23 @@ void refuse_old_files(const std::string& folder) {
   fail(Status::file, "'" + folder + "' holds another model already; choose another folder with -d");
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
-}
-
 CheckpointHeader header_of(const MemberSettings& settings, const LlamaConfig& config,
-                           const std::string& deck) {
+                           const std::string& folder, const std::string& deck) {
   CheckpointHeader header;
   header.seed = static_cast<std::int64_t>(settings.run.seed);
   header.deck = deck;
   header.code_version = code_version();
-  header.other.set("imported_from", settings.run.import_folder);
+  header.other.set("imported_from", folder);
   header.other.set("end_of_text", config.end_of_text);
   return header;
 }
 
-}  // namespace
+std::string read_folder(const DeckTable& table) {
+  return table.text({.name = "folder", .doc = "config.json and safetensors of a Llama"}, required);
+}
 
-Deck with_imported_model(const Deck& given) {
-  const std::string folder = read_import_folder(given.table("import"));
+/// The deck with the model of `folder`.
+Deck with_imported_model(const Deck& given, const std::string& folder) {
   const LlamaConfig c = read_llama_config(folder);
   const auto text = [](const char* word) { return toml_value(std::string(word)); };
   Deck deck = with_context(given, c.context, folder);
@@ -156,28 +154,52 @@ Deck with_imported_model(const Deck& given) {
   return deck;
 }
 
-void import_model(const MemberSettings& settings, const Communicator& comm, Console& console) {
-  comm.on_root([&] {
-    const std::string& folder = settings.run.import_folder;
-    refuse_old_files(settings.directory);
-    const LlamaConfig config = read_llama_config(folder);
-    const WeightFile file(folder);
-    const std::vector<LlamaTensor> tensors = llama_tensors(config);
-    check_tensor_names(file, config, tensors);
-    const Model<float> model(settings.model, {config.vocabulary, 1, 1});
-    const Parameters<float> parameters(model.list());
-    copy_weights(file, tensors, parameters);
+class ImportJob final : public ModelJob {
+ public:
+  ImportJob(std::string folder, MemberSettings settings)
+      : ModelJob(std::move(settings)), folder_(std::move(folder)) {}
+  Outcome run(const JobContext& context) override {
+    context.comm.on_root([&] { write(context.console); });
+    return {};
+  }
 
-    const std::string deck = deck_beside(settings);
-    make_directory(settings.directory);
-    save_state(settings.directory, header_of(settings, config, deck), parameters, run_history());
-    write_text(settings.directory + "/deck.toml", deck);
-    console.line("imported " + file.path() + ": " + format_count(model.list().count()) +
-                 " parameters, " + settings.model.interface + ", vocabulary " +
-                 format_count(config.vocabulary));
-    console.line("wrote " + checkpoint_path(settings.directory, 0) + " and " + settings.directory +
-                 "/deck.toml");
-  });
+ private:
+  void write(Console& console) const;
+  std::string folder_;
+};
+
+void ImportJob::write(Console& console) const {
+  refuse_old_files(settings_.directory);
+  const LlamaConfig config = read_llama_config(folder_);
+  const WeightFile file(folder_);
+  const std::vector<LlamaTensor> tensors = llama_tensors(config);
+  check_tensor_names(file, config, tensors);
+  const Model<float> model(settings_.model, {config.vocabulary, 1, 1});
+  const Parameters<float> parameters(model.list());
+  copy_weights(file, tensors, parameters);
+
+  const std::string deck = deck_beside(settings_);
+  make_directory(settings_.directory);
+  save_state(settings_.directory, header_of(settings_, config, folder_, deck), parameters,
+             run_history());
+  write_text(settings_.directory + "/deck.toml", deck);
+  console.line("imported " + file.path() + ": " + format_count(model.list().count()) +
+               " parameters, " + settings_.model.interface + ", vocabulary " +
+               format_count(config.vocabulary));
+  console.line("wrote " + checkpoint_path(settings_.directory, 0) + " and " + settings_.directory +
+               "/deck.toml");
 }
+
+}  // namespace
+
+std::unique_ptr<Job> read_import(JobDeck& from) {
+  const std::string folder = read_folder(from.deck.table("import"));
+  from.deck = with_imported_model(from.deck, folder);
+  read_job(from.deck);
+  read_folder(from.deck.table("import"));
+  return std::make_unique<ImportJob>(folder, read_member(from));
+}
+
+void check_import(const Deck& deck) { read_folder(deck.idle_table("import")); }
 
 }  // namespace lexikos

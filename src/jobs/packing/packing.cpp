@@ -7,6 +7,7 @@
 #include "console/configuration.hpp"
 #include "console/console.hpp"
 #include "jobs/packing/packing_file.hpp"
+#include "packing/packing.hpp"
 #include "train/gemm_rate.hpp"
 #include "train/member_files.hpp"
 #include "train/run_settings.hpp"
@@ -18,6 +19,21 @@ namespace {
 
 using packing::Cell;
 using packing::Vectors;
+
+struct PackingSettings {
+  std::string kind;         // "optimised" or "random"
+  std::vector<Cell> cells;  // largest work first
+  Index steps = 0, trials = 0;
+  double learning_rate = 0;  // 0: the published one
+  Index numerator = 0;       // q; 0: the published one
+  Index power = 0;           // p; 0: from q
+  Index tile = 0;            // vectors
+  Index history_every = 0;   // steps
+  bool gemm_rate = false;
+  std::uint64_t seed = 0;
+  std::string directory;
+  std::string resolved_deck;
+};
 
 bool optimised(const PackingSettings& s) { return s.kind == "optimised"; }
 
@@ -156,6 +172,19 @@ bool run_cells(const PackingSettings& s, const std::vector<Cell>& cells, const A
   return true;
 }
 
+/// Cells of each rank: every cell goes, largest first, to the rank with the least work so far. The
+/// same on every rank.
+std::vector<std::vector<Cell>> spread_cells(const std::vector<Cell>& cells, int ranks) {
+  std::vector<std::vector<Cell>> spread(static_cast<std::size_t>(ranks));
+  std::vector<double> work(spread.size(), 0.0);
+  for (const Cell& cell : cells) {
+    const auto least = std::min_element(work.begin(), work.end()) - work.begin();
+    spread[static_cast<std::size_t>(least)].push_back(cell);
+    work[static_cast<std::size_t>(least)] += packing::step_flops(cell);
+  }
+  return spread;
+}
+
 void dry_run(const PackingSettings& s, const Communicator& world, Console& console) {
   console.line("# resolved deck");
   console.line(s.resolved_deck);
@@ -206,15 +235,8 @@ void read_optimiser(const DeckTable& table, PackingSettings& s) {
       {.name = "history_every", .doc = "between recorded steps", .unit = "steps"}, 50, AtLeast(1));
 }
 
-}  // namespace
-
-PackingSettings PackingSettings::read(const Deck& deck, const std::string& directory) {
+PackingSettings read_settings(const DeckTable& table) {
   PackingSettings s;
-  read_job(deck);
-  s.seed = read_seed(deck);
-  const std::string of_deck = read_output_directory(deck);
-  s.directory = directory.empty() ? of_deck : directory;
-  const DeckTable table = deck.table("packing");
   s.kind = table.choice(
       {.name = "kind", .doc = "vectors moved apart by Adam, or the best of random draws"},
       "optimised", {"optimised", "random"});
@@ -234,39 +256,50 @@ PackingSettings PackingSettings::read(const Deck& deck, const std::string& direc
       {.name = "gemm_rate", .doc = "measure the GEMM rate before each cell, to report its share"},
       false);
   s.cells = grid(dimensions, counts);
-  s.resolved_deck = deck.resolved();
-  deck.check_all_read();
   return s;
 }
 
-std::vector<std::vector<Cell>> spread_cells(const std::vector<Cell>& cells, int ranks) {
-  std::vector<std::vector<Cell>> spread(static_cast<std::size_t>(ranks));
-  std::vector<double> work(spread.size(), 0.0);
-  for (const Cell& cell : cells) {
-    const auto least = std::min_element(work.begin(), work.end()) - work.begin();
-    spread[static_cast<std::size_t>(least)].push_back(cell);
-    work[static_cast<std::size_t>(least)] += packing::step_flops(cell);
+class PackingJob final : public Job {
+ public:
+  explicit PackingJob(PackingSettings settings) : settings_(std::move(settings)) {}
+  std::optional<MemberCounts> plan(const JobContext& context) const override {
+    dry_run(settings_, context.comm, context.console);
+    return {};
   }
-  return spread;
+  Outcome run(const JobContext& context) override;
+
+ private:
+  PackingSettings settings_;
+};
+
+Outcome PackingJob::run(const JobContext& context) {
+  const auto& [arguments, comm, root, since_start] = context;
+  comm.on_root([&] { make_directory(settings_.directory); });
+  bool done = false;
+  comm.on_all([&] {
+    Console console(true, comm.size() > 1 ? "rank " + std::to_string(comm.rank()) + ": " : "");
+    const auto spread = spread_cells(settings_.cells, comm.size());
+    done = run_cells(settings_, spread[static_cast<std::size_t>(comm.rank())], arguments,
+                     since_start, console);
+  });
+  const bool all_done = comm.max(done ? 0.0 : 1.0) == 0.0;
+  root.line(all_done ? "all cells are in " + settings_.directory
+                     : "terminated with cells left; the same command goes on");
+  return {.finished = all_done};
 }
 
-void run_packing(const PackingSettings& settings, const Arguments& arguments,
-                 const Communicator& world) {
-  Console root(world.is_root());
-  if (arguments.dry_run) return dry_run(settings, world, root);
-  const Clock clock;
-  world.on_root([&] { make_directory(settings.directory); });
-  bool done = false;
-  world.on_all([&] {
-    Console console(true, world.size() > 1 ? "rank " + std::to_string(world.rank()) + ": " : "");
-    done = run_cells(
-        settings,
-        spread_cells(settings.cells, world.size())[static_cast<std::size_t>(world.rank())],
-        arguments, clock, console);
-  });
-  const bool all_done = world.max(done ? 0.0 : 1.0) == 0.0;
-  root.line(all_done ? "all cells are in " + settings.directory
-                     : "terminated with cells left; the same command goes on");
+}  // namespace
+
+std::unique_ptr<Job> read_packing(JobDeck& from) {
+  const std::uint64_t seed = read_seed(from.deck);
+  const std::string of_deck = read_output_directory(from.deck);
+  PackingSettings s = read_settings(from.deck.table("packing"));
+  s.seed = seed;
+  s.directory = from.outdir.empty() ? of_deck : from.outdir;
+  s.resolved_deck = from.deck.resolved();
+  return std::make_unique<PackingJob>(std::move(s));
 }
+
+void check_packing(const Deck& deck) { read_settings(deck.idle_table("packing")); }
 
 }  // namespace lexikos

@@ -6,16 +6,63 @@
 
 #include "console/configuration.hpp"
 #include "hdf5/file.hpp"
+#include "jobs/model_job.hpp"
 #include "jobs/sample/generator.hpp"
 #include "jobs/sample/token_choice.hpp"
-#include "train/checkpoint_use.hpp"
 #include "train/member_files.hpp"
+#include "train/trained_model.hpp"
 #include "utils/text.hpp"
+#include "utils/text_file.hpp"
 
 namespace lexikos {
 namespace {
 
 using Ids = std::vector<TokenId>;
+
+struct SampleSettings {
+  std::vector<std::int64_t> prompt_ids;  // the prompt, or
+  std::string prompt_file;               // a text file of ids
+  Index tokens = 0;                      // of a continuation, at most
+  Index samples = 0;                     // continuations of the prompt
+  double temperature = 1.0;              // 0: the likeliest id
+  double top_p = 1.0;
+  std::uint64_t seed = 0;
+  Index stop_id = -1;   // ends a sample; -1: none does
+  bool logits = false;  // write those of every position of the prompt and the first sample
+};
+
+SampleSettings read_settings(const DeckTable& table) {
+  SampleSettings s;
+  s.prompt_ids = table.integers({.name = "prompt_ids", .doc = "ids that are continued"}, {},
+                                Between(0, 4294967295.0));
+  s.prompt_file = table.text(
+      {.name = "prompt_file", .doc = "the same in a text file, as prepare.py encode writes it"},
+      "");
+  s.tokens =
+      table.integer({.name = "tokens", .doc = "of a continuation, at most", .unit = "tokens"}, 100,
+                    NonNegative{});
+  s.samples =
+      table.integer({.name = "samples", .doc = "continuations of the prompt"}, 1, AtLeast(1));
+  s.temperature =
+      table.real({.name = "temperature", .doc = "divides the logits; 0: always the likeliest id"},
+                 1.0, NonNegative{});
+  s.top_p = table.real(
+      {.name = "top_p", .doc = "the likeliest ids that have this share of the probability remain"},
+      1.0, Above(0) && AtMost(1));
+  s.seed = static_cast<std::uint64_t>(
+      table.integer({.name = "seed", .doc = "of the draws"}, 1, NonNegative{}));
+  s.stop_id =
+      table.integer({.name = "stop_id", .doc = "id that ends a sample; -1: none"}, -1, AtLeast(-1));
+  s.logits = table.flag(
+      {.name = "logits", .doc = "write the logits of the prompt and the first sample to logits.h5"},
+      false);
+  return s;
+}
+
+void check_prompt(const SampleSettings& s) {
+  if (s.prompt_ids.empty() != s.prompt_file.empty()) return;
+  fail(Status::deck, "give the prompt in one of sample.prompt_ids and sample.prompt_file");
+}
 
 /// Whole numbers separated by blanks and line ends; what follows '#' in a line is a remark.
 std::vector<std::int64_t> read_ids(const std::string& path) {
@@ -121,13 +168,12 @@ class Continuation {
 };
 
 void write_samples(const std::string& path, const Ids& prompt, const std::vector<Ids>& samples) {
-  std::ofstream file(path, std::ios::binary);
-  file << "# one sample a line: " << prompt.size() << " ids of the prompt, then the continuation\n";
+  std::string text = "# one sample a line: " + std::to_string(prompt.size()) +
+                     " ids of the prompt, then the continuation\n";
   for (const Ids& sample : samples) {
-    file << text_of(prompt) << (sample.empty() ? "" : " ") << text_of(sample) << "\n";
+    text += text_of(prompt) + (sample.empty() ? "" : " ") + text_of(sample) + "\n";
   }
-  file.close();
-  if (!file) fail(Status::file, "cannot write '" + path + "'; is the disk full?");
+  write_text(path, text);
 }
 
 /// Ids and logits of the prompt and the first sample; the last id's logits are there where they
@@ -149,55 +195,88 @@ void write_logits(const std::string& path, Ids ids, const Ids& sample,
   file.commit();
 }
 
+class SampleJob final : public ModelJob {
+ public:
+  SampleJob(SampleSettings how, MemberSettings settings)
+      : ModelJob(std::move(settings)), how_(std::move(how)) {}
+  Outcome run(const JobContext& context) override;
+
+ private:
+  std::unique_ptr<TrainedModel> open(const std::string& path, const ModelSizes& sizes) const;
+  std::vector<Ids> continue_all(TrainedModel& trained, const Ids& prompt, Index tokens, Index group,
+                                std::vector<float>& logits, Console& console) const;
+  void write(const std::string& path, Console& console) const;
+  SampleSettings how_;
+};
+
+std::unique_ptr<TrainedModel> SampleJob::open(const std::string& path,
+                                              const ModelSizes& sizes) const {
+  MemberSettings kept = settings_;
+  // Its keys and values are the cache.
+  kept.model.execution.recompute = transformer::Recompute::none;
+  return TrainedModel::open(path, kept, sizes, {});
+}
+
+/// Ids of all samples; the logits of the prompt and the first one where they are asked for.
+std::vector<Ids> SampleJob::continue_all(TrainedModel& trained, const Ids& prompt, Index tokens,
+                                         Index group, std::vector<float>& logits,
+                                         Console& console) const {
+  std::vector<Ids> samples;
+  for (Index first = 0; first < how_.samples; first += group) {
+    const Index count = std::min(group, how_.samples - first);
+    Generator<float> generator(trained.model, count);
+    const bool keep = how_.logits && first == 0;
+    Continuation continuation(how_, generator, prompt, first, count, keep ? &logits : nullptr,
+                              trained.model.shape().vocabulary);
+    for (const Ids& ids : continuation.run(tokens)) {
+      console.line("sample " + std::to_string(samples.size()) + ": " + text_of(ids));
+      samples.push_back(ids);
+    }
+  }
+  return samples;
+}
+
+void SampleJob::write(const std::string& path, Console& console) const {
+  const Index vocabulary = checkpoint_vocabulary(path);
+  const Index context = settings_.model.transformer.context;
+  const Ids prompt = prompt_of(how_, vocabulary, context);
+  ModelSizes sizes = settings_.sizes(vocabulary, 1);
+  sizes.micro_batch = sizes.rank_sequences = std::min(sizes.micro_batch, how_.samples);
+  const auto trained = open(path, sizes);
+  console.line(trained->text(""));
+
+  const Index tokens = std::min(how_.tokens, context + 1 - static_cast<Index>(prompt.size()));
+  if (tokens < how_.tokens) {
+    console.line("stops after " + std::to_string(tokens) + " of " + std::to_string(how_.tokens) +
+                 " tokens: the context of T = " + std::to_string(context) + " is full");
+  }
+  std::vector<float> logits;
+  const Index group = std::min(sizes.micro_batch, trained->model.distinct_max());
+  const std::vector<Ids> samples = continue_all(*trained, prompt, tokens, group, logits, console);
+  make_directory(settings_.directory);
+  write_samples(settings_.directory + "/samples.txt", prompt, samples);
+  console.line("wrote " + settings_.directory + "/samples.txt");
+  if (!how_.logits) return;
+  write_logits(settings_.directory + "/logits.h5", prompt, samples.front(), logits, vocabulary,
+               trained->header);
+  console.line("wrote " + settings_.directory + "/logits.h5");
+}
+
+Outcome SampleJob::run(const JobContext& context) {
+  const std::string path = trained_checkpoint(context.arguments.restart, settings_.directory,
+                                              context.comm, context.console);
+  context.comm.on_root([&] { write(path, context.console); });
+  return {};
+}
+
 }  // namespace
 
-void sample(const MemberSettings& settings, const std::string& asked, const Communicator& comm,
-            Console& console) {
-  const SampleSettings& how = settings.run.sampling;
-  const Index context = settings.model.transformer.context;
-  const std::string path = trained_checkpoint(asked, settings.directory, comm, console);
-  comm.on_root([&] {
-    const Index vocabulary = checkpoint_vocabulary(path);
-    const Ids prompt = prompt_of(how, vocabulary, context);
-    ModelSizes sizes = settings.sizes(vocabulary, 1);
-    sizes.micro_batch = sizes.rank_sequences = std::min(sizes.micro_batch, how.samples);
-    ModelSettings kept = settings.model;
-    kept.execution.recompute = transformer::Recompute::none;  // its keys and values are the cache
-    Model<float> model(kept, sizes);
-    model.allocate_for_evaluation();
-    const CheckpointHeader header = load_values(path, model.parameters());
-    check_checkpoint(header, path, settings.resolved_deck, RunData());
-    console.line(path + ", step " + std::to_string(header.step));
-
-    const Index places = static_cast<Index>(prompt.size());
-    const Index tokens = std::min(how.tokens, context + 1 - places);
-    if (tokens < how.tokens) {
-      console.line("stops after " + std::to_string(tokens) + " of " + std::to_string(how.tokens) +
-                   " tokens: the context of T = " + std::to_string(context) + " is full");
-    }
-    std::vector<Ids> samples;
-    std::vector<float> logits;
-    const Index group = std::min(sizes.micro_batch, model.distinct_max());
-    for (Index first = 0; first < how.samples; first += group) {
-      const Index count = std::min(group, how.samples - first);
-      Generator<float> generator(model, count);
-      const bool keep = how.logits && first == 0;
-      Continuation continuation(how, generator, prompt, first, count, keep ? &logits : nullptr,
-                                vocabulary);
-      for (const Ids& ids : continuation.run(tokens)) {
-        console.line("sample " + std::to_string(samples.size()) + ": " + text_of(ids));
-        samples.push_back(ids);
-      }
-    }
-    make_directory(settings.directory);
-    write_samples(settings.directory + "/samples.txt", prompt, samples);
-    console.line("wrote " + settings.directory + "/samples.txt");
-    if (how.logits) {
-      write_logits(settings.directory + "/logits.h5", prompt, samples.front(), logits, vocabulary,
-                   header);
-      console.line("wrote " + settings.directory + "/logits.h5");
-    }
-  });
+std::unique_ptr<Job> read_sample(JobDeck& from) {
+  const SampleSettings how = read_settings(from.deck.table("sample"));
+  check_prompt(how);
+  return std::make_unique<SampleJob>(how, read_member(from));
 }
+
+void check_sample(const Deck& deck) { read_settings(deck.idle_table("sample")); }
 
 }  // namespace lexikos

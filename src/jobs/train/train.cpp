@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "jobs/model_job.hpp"
 #include "train/checkpoint_use.hpp"
 #include "train/checkpointing.hpp"
 #include "train/evaluator.hpp"
@@ -171,8 +172,11 @@ class Run {
 
   Outcome outcome() const {
     const std::vector<double>& losses = trainer_.history().values(&ValidationRow::loss);
-    return {trainer_.finished(), losses.empty() ? 0.0 : losses.back(),
-            evaluator_ ? evaluator_->targets() : 0, median_tokens_per_second(trainer_.history()),
+    return {trainer_.finished(),
+            true,
+            losses.empty() ? 0.0 : losses.back(),
+            evaluator_ ? evaluator_->targets() : 0,
+            median_tokens_per_second(trainer_.history()),
             trainer_.model().list().count()};
   }
 
@@ -202,24 +206,37 @@ class Run {
       .seconds = checkpoint_estimate(trainer_.model())};
 };
 
-}  // namespace
+class TrainJob final : public ModelJob {
+ public:
+  using ModelJob::ModelJob;
+  Outcome run(const JobContext& context) override;
+};
 
-Outcome train(const MemberSettings& settings, const std::string& asked, const Clock& wall_clock,
-              std::optional<double> wall_limit, const Communicator& comm, Console& console) {
-  if (!settings.member.empty()) console.line("member " + settings.member);
-  const std::string checkpoint = checkpoint_for(asked, settings.directory, comm, console);
-  if (checkpoint.empty()) refuse_old_files(settings.directory, comm);
-  const RunData data = open_data(settings.run, comm);
-  for (const std::string& line : data_lines(data, settings.model.transformer.context)) {
+Outcome TrainJob::run(const JobContext& context) {
+  const auto& [arguments, comm, console, since_start] = context;
+  if (!settings_.member.empty()) console.line("member " + settings_.member);
+  const std::string checkpoint =
+      checkpoint_for(arguments.restart, settings_.directory, comm, console);
+  if (checkpoint.empty()) refuse_old_files(settings_.directory, comm);
+  const RunData data = open_data(settings_.run, comm);
+  for (const std::string& line : data_lines(data, settings_.model.transformer.context)) {
     console.line(line);
   }
-  Run run(settings, data, comm, console);
+  Run run(settings_, data, comm, console);
   if (!checkpoint.empty()) {
     // The root has just read the newest one whole, when it looked for it.
-    const bool read_already = asked == "latest" && comm.is_root();
+    const bool read_already = arguments.restart == "latest" && comm.is_root();
     run.go_on(checkpoint, read_already ? SealCheck::done : SealCheck::needed);
   }
-  return run.train(wall_clock, wall_limit);
+  std::optional<double> limit;
+  if (arguments.wall_limit) limit = static_cast<double>(*arguments.wall_limit);
+  return run.train(since_start, limit);
+}
+
+}  // namespace
+
+std::unique_ptr<Job> read_train(JobDeck& from) {
+  return std::make_unique<TrainJob>(read_member(from));
 }
 
 }  // namespace lexikos

@@ -49,7 +49,7 @@ class TaskRun(RunTest):
         return out
 
     def evaluate(self, out, requests, *arguments, ranks=0):
-        result = run(["-i", self.deck, "-d", out, "job=evaluate", f"evaluate.requests={requests}", *MODEL, *arguments], ranks)
+        result = run(["-i", self.deck, "-d", out, "job=tasks", f"tasks.requests={requests}", *MODEL, *arguments], ranks)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         return datasets(out / "tasks.h5"), result.stdout
 
@@ -65,7 +65,7 @@ class Tasks(TaskRun):
     def test_ranks_and_batches(self):
         """Also with 5 documents of each task on 3 ranks: fewer rows than room for them."""
         out = self.lexikos(*MODEL)
-        one, many, apart = "batch.micro_batch=1", "batch.tokens=3072", "evaluate.share_contexts=false"
+        one, many, apart = "batch.micro_batch=1", "batch.tokens=3072", "tasks.share_contexts=false"
         for count, runs in ((9, ((0, one), (0, many), (0, apart), (2,), (3, one), (3, many))), (5, ((2, many), (3, many)))):
             requests = self.requests(count)
             reference, _ = self.evaluate(out, requests)
@@ -113,7 +113,7 @@ class Tasks(TaskRun):
         self.assertGreater(np.abs(one - two).max(), 0.01)
 
     def evaluate_sweep(self, out, sweep):
-        result = run(["-i", self.deck, "-d", out, "job=evaluate", f"evaluate.requests={self.requests(5)}", *MODEL, sweep])
+        result = run(["-i", self.deck, "-d", out, "job=tasks", f"tasks.requests={self.requests(5)}", *MODEL, sweep])
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("member seed2", result.stdout)
         self.assertNotIn("nan", result.stdout)
@@ -122,7 +122,7 @@ class Tasks(TaskRun):
 class Refusals(TaskRun):
     def refused(self, out, requests, *words, on=(0,)):
         for ranks in on:
-            result = run(["-i", self.deck, "-d", out, "job=evaluate", f"evaluate.requests={requests}", *MODEL], ranks)
+            result = run(["-i", self.deck, "-d", out, "job=tasks", f"tasks.requests={requests}", *MODEL], ranks)
             self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
             lines = [line for line in result.stderr.splitlines() if "lexikos: error:" in line]
             self.assertEqual(len(lines), 1, result.stderr)
@@ -149,7 +149,7 @@ class Refusals(TaskRun):
         self.refused(out, damaged, "damaged.h5' is damaged", on=(0, 2))
         damaged.write_bytes(content[:-40])
         self.refused(out, damaged, "damaged.h5")
-        self.refused(out, self.folder / "none.h5", "none.h5", "evaluate.requests")
+        self.refused(out, self.folder / "none.h5", "none.h5", "tasks.requests")
         self.refused(out, self.tokens, "lexikos-requests")
 
         def set_entry(name, index, value):

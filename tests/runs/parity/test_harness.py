@@ -124,7 +124,7 @@ class Harness(RunTest):
             if shots == 0 or name != "wikitext":
                 tasks += ["--task", f"{name}={path}"]
         self.prepare("tasks", "--out", requests, "--tokens", self.tokens, "--shots", shots, *tasks)
-        result = run(["-i", self.deck, "-d", self.trained, "job=evaluate", f"evaluate.requests={requests}"], threads=2,
+        result = run(["-i", self.deck, "-d", self.trained, "job=tasks", f"tasks.requests={requests}"], threads=2,
                      timeout=TIMEOUT)
         self.assertEqual(result.returncode, 0, result.stderr)
         with h5py.File(self.trained / "tasks.h5") as file:

@@ -1,0 +1,81 @@
+#include "jobs/registry.hpp"
+
+#include <vector>
+
+#include "deck/sweep.hpp"
+#include "jobs/bench/bench.hpp"
+#include "jobs/capacity/capacity.hpp"
+#include "jobs/evaluate/evaluate.hpp"
+#include "jobs/exchange/bake.hpp"
+#include "jobs/exchange/export.hpp"
+#include "jobs/exchange/import.hpp"
+#include "jobs/packing/packing.hpp"
+#include "jobs/sample/sample.hpp"
+#include "jobs/tasks/tasks.hpp"
+#include "jobs/train/train.hpp"
+#include "utils/text.hpp"
+
+namespace lexikos {
+namespace {
+
+constexpr bool sweeps = true, stops = true, no = false;
+
+/// The one list of jobs; the first is what a deck without `job` means.
+constexpr JobEntry entries[] = {
+    {"train", "train a model", sweeps, stops, read_train, nullptr},
+    {"evaluate", "evaluate a checkpoint", sweeps, no, read_evaluate, nullptr},
+    {"tasks", "score evaluation tasks with it", sweeps, no, read_tasks, check_tasks},
+    {"bake", "bake its input interface into a table", sweeps, no, read_bake, nullptr},
+    {"export", "export it for transformers", sweeps, no, read_export, check_export},
+    {"import", "import a Llama from there", no, no, read_import, check_import},
+    {"sample", "continue a prompt", sweeps, no, read_sample, check_sample},
+    {"bench", "time a step", sweeps, no, read_bench, nullptr},
+    {"capacity", "measure embedding matrices", no, no, read_capacity, check_capacity},
+    {"packing", "pack vectors", no, stops, read_packing, check_packing},
+};
+
+std::string sentences() {
+  std::vector<std::string> all;
+  for (const JobEntry& entry : entries) all.emplace_back(entry.sentence);
+  all.back() = "or " + all.back();
+  return join(all, ", ");
+}
+
+void check_tables_of_others(const JobEntry& chosen, const Deck& deck) {
+  for (const JobEntry& entry : entries) {
+    if (&entry != &chosen && entry.check != nullptr) entry.check(deck);
+  }
+}
+
+}  // namespace
+
+const JobEntry& read_job(const Deck& deck) {
+  std::vector<std::string> names;
+  for (const JobEntry& entry : entries) names.emplace_back(entry.name);
+  const std::string name =
+      deck.table("").choice({.name = "job", .doc = sentences()}, names.front(), names);
+  for (const JobEntry& entry : entries) {
+    if (name == entry.name) return entry;
+  }
+  return entries[0];  // not reached: choice() returns one of the names
+}
+
+std::unique_ptr<Job> make_job(const JobEntry& entry, JobDeck from) {
+  read_job(from.deck);  // so that the resolved deck names it
+  std::unique_ptr<Job> job = entry.read(from);
+  check_tables_of_others(entry, from.deck);
+  from.deck.check_all_read();
+  return job;
+}
+
+std::string key_reference() {
+  const Deck blank = Deck::blank();
+  expand_sweep(blank);
+  JobDeck from{blank, "", ""};
+  const JobEntry& entry = read_job(from.deck);
+  entry.read(from);
+  check_tables_of_others(entry, from.deck);
+  return key_reference_markdown(from.deck.keys());
+}
+
+}  // namespace lexikos
