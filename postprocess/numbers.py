@@ -83,7 +83,7 @@ NUMBERS = {
     # sample efficiency
     "level": Number("level", "the target's last validation loss, nats per token; over several seeds: their mean"),
     "reached_of": Number("reached", "seeds whose curve reaches the target's last validation loss, of those paired "
-        "with the target's; means are over these alone, so they flatter a variant that some seeds do not reach",
+        "with the target's; means are over these only, so they flatter a variant that some seeds do not reach",
         over_seeds=True),
     "reached": Number("reached", "seeds whose curve reaches the level", form=",.0f"),
     "tokens_needed": Number("tokens needed", "training tokens at which the curve first reaches the level; never "
@@ -140,7 +140,7 @@ NUMBERS = {
     "log10_k_adjusted": Number("k adjusted", "D exp(D eps^2 / C), C = 1.2934, fitted to optimised packings",
         form="capacity"),
     "log10_k_fitted": Number("k four-par.", "(D exp((eps^2 D^c / C)^(1/b)))^(1/a), fitted to optimised packings, "
-        "rounded up; the published capacity, which the paper gives for epsilon < 0.1 alone", form="capacity up"),
+        "rounded up; the published capacity, which the paper gives for epsilon < 0.1 only", form="capacity up"),
     "participation": Number("participation", "participation ratio: (sum of the eigenvalues of U^T U)^2 / sum of their "
         "squares, U the unit rows", form=".1f"),
     "skewness": Number("skewness", "of the cosines of all pairs", form="+.2f"),
@@ -164,7 +164,7 @@ NUMBERS = {
     "data": Number("data", "whose cells the law was fitted to"),
     "form": Number("law", "JL: eps = sqrt(C ln(k) / d); adjusted: sqrt(C ln(k/d) / d); four-parameter: sqrt(C "
         "ln(k^a/d)^b / d^c). Least squares on eps, every cell with the same weight; the last two are 0 where k <= d"),
-    "cells": Number("cells", "fitted, and measured by R2 and MAPE, on all cells or on those with k > d alone"),
+    "cells": Number("cells", "fitted, and measured by R2 and MAPE, on all cells or only on those with k > d"),
     "number": Number("n", "number of these cells", form=",.0f"),
     "C": Number("C", "constant of the law", form=".5f"),
     "a": Number("a", "power of k", form=".5f"),

@@ -49,6 +49,20 @@ train() {
     "build/$backend/lexikos" -i "$DECK" -r latest
 }
 
+# The cosines of the trained embeddings' rows, which the report shows.
+measure() {
+  if [[ -f $RUN/capacity.h5 ]] && [[ -z $(find "$RUN" -name embedding.h5 \
+    -newer "$RUN/capacity.h5" -print -quit) ]]; then
+    note "$RUN/capacity.h5 is newer than the embeddings"
+    return
+  fi
+  local files
+  files=$(printf '"%s", ' "$RUN"/*/embedding.h5)
+  OMP_NUM_THREADS=$(cores) "build/$backend/lexikos" -d "$RUN" \
+    -i inputs/papers/capacity/models.toml "capacity.files=[${files%, }]" \
+    "capacity.tokens=$TOKENS"
+}
+
 write_report() {
   if [[ -f $REPORT ]] && [[ -z $(find "$RUN" postprocess -newer "$REPORT" \
     \( -name '*.h5' -o -name '*.py' \) -print -quit) ]]; then
@@ -69,6 +83,7 @@ main() {
   step "Build" compile "build/$backend" --target lexikos
   step "Tokens" prepare_tokens
   step "Train ($DECK)" train
+  step "Geometry" measure
   step "Report" write_report
   say "finished in $SECONDS s; open $root/$REPORT"
 }

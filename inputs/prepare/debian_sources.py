@@ -1,6 +1,6 @@
 """The `debian` corpus: the text of four Debian packages, about 58 MB of English prose, dictionary and documentation.
 
-Each document has a name, and a rule on that name alone says whether it is held out: the text of one package, and the
+Each document has a name, and a rule on nothing but that name says whether it is held out: the text of one package, and the
 version of another, move no document from one part to the other.
 """
 
@@ -50,7 +50,7 @@ def debian_corpus(root: Path = Path("/")) -> text_sources.Corpus:
     train = bible.train + [document.text for document in documents if not held_out(document.name)]
     held = [(f"bible/{i}", text) for i, text in enumerate(bible.validation)]
     held += [(document.name, document.text) for document in documents if held_out(document.name)]
-    # An evaluation on the first tokens alone must see all four sources.
+    # An evaluation on only the first tokens must see all four sources.
     held.sort(key=lambda document: name_hash(document[0]))
     counts = {"bible": len(bible.train) + len(bible.validation), **{name: len(part) for name, part in sources.items()}}
     python = one_folder(root, PYTHON_PAGES).parts[-3]

@@ -123,7 +123,7 @@ def cut_tail(text: str, fraction: float) -> tuple[str, str]:
     """Cut `text` in two so that the second part is its last `fraction`, counted in characters.
 
     The rule: let p = floor((1 - fraction) * length). The cut is just after the last line break at or before p; failing
-    that (one long line) just after the last space at or before p; failing that at p. It depends on the text alone.
+    that (one long line) just after the last space at or before p; failing that at p. It depends only on the text.
     """
     target = int((1.0 - fraction) * len(text))
     for mark in ("\n", " "):

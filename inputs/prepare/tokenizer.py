@@ -86,7 +86,7 @@ class SentencePieceTokenizer:
     def _byte_ids(self, text: str) -> np.ndarray | None:
         """Ids that spell `text` byte by byte, or None if the model has no byte pieces.
 
-        Needed for one character alone: a literal U+2581 would otherwise come back as a space.
+        Needed for a character by itself: a literal U+2581 would otherwise come back as a space.
         """
         ids = [self._processor.piece_to_id(f"<0x{byte:02X}>") for byte in text.encode("utf-8")]
         return None if self._processor.unk_id() in ids else np.array(ids, dtype=np.uint32)

@@ -122,7 +122,7 @@ class JsonTokenizer:
         return [self._tokenizer.id_to_token(i) or f"<unused {i}>" for i in range(self.vocabulary_size)]
 
     def encode(self, text: str) -> np.ndarray:
-        """uint32 ids of the text alone."""
+        """uint32 ids of nothing but the text."""
         return np.array(self._tokenizer.encode(text, add_special_tokens=False).ids, dtype=np.uint32)
 
     def decode(self, ids: np.ndarray) -> str:
@@ -158,7 +158,7 @@ class TiktokenTokenizer:
         return [self._special.get(i) or self._piece(i) for i in range(self.vocabulary_size)]
 
     def encode(self, text: str) -> np.ndarray:
-        """uint32 ids of the text alone."""
+        """uint32 ids of nothing but the text."""
         return np.array(self._encoding.encode_ordinary(text), dtype=np.uint32)
 
     def decode(self, ids: np.ndarray) -> str:

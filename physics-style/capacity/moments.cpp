@@ -67,7 +67,7 @@ void GramMoments::combine(const Communicator& comm) {
   const Index width = gram_.width();
   comm.sum(sums_);
   comm.sum(gram_.to_host(), width * width);
-  // From here on the root alone holds what all have: the next sum must not count it again.
+  // From here on only the root holds what all have: the next sum must not count it again.
   if (!comm.is_root()) {
     std::fill(sums_.begin(), sums_.end(), 0.0);
     std::fill_n(gram_.on_host(), width * width, 0.0);

@@ -55,7 +55,7 @@ class Vectors {
   /// no gradient and no step, and memory is 2 k d. Throws Error(deck) on sizes below 2.
   Vectors(const Cell& cell, Index power, Index tile, bool optimise);
 
-  /// Gaussian directions of unit length, a function of (seed, name, element) alone.
+  /// Gaussian directions of unit length, a function of (seed, name, element) only.
   void draw(std::uint64_t seed, const std::string& name);
 
   /// One pass: overwrites the gradient (with `gradient`), and the sums that read() returns.

@@ -131,11 +131,11 @@ def _seconds(member: Member) -> str:
 
 
 def _deck_section(variants: list[Variant]) -> str:
-    """One deck per variant: its other seeds' differ in the seed alone."""
+    """One deck per variant: its other seeds' differ only in the seed."""
     decks = []
     for variant in variants:
         first, others = variant.members[0], len(variant.members) - 1
-        same = f"; its {others} other seed{'s differ' if others > 1 else ' differs'} in the seed alone" if others else ""
+        same = f"; its {others} other seed{'s differ' if others > 1 else ' differs'} only in the seed" if others else ""
         decks.append(page.folded(f"Resolved deck of {first.name}{same}", f"<pre>{text(first.text('deck'))}</pre>"))
     return "<h2>Decks</h2>\n" + "\n".join(decks)
 

@@ -19,7 +19,7 @@ struct RequestScores {
   Index positions = 0;                 ///< of them in use
 };
 
-/// Scores every request exactly once. The rows follow from the requests and T alone; each rank
+/// Scores every request exactly once. The rows follow only from the requests and T; each rank
 /// takes its share of them, `micro_batch` of the model's shape at a time. `share`: contexts of a
 /// question's choices once. Collective; the same result on every rank. Errors (Status::numerical):
 /// a log-likelihood that is not finite.
