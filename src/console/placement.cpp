@@ -27,7 +27,7 @@ std::string host_name() {
   return whole.substr(0, whole.find('.'));
 }
 
-/// The same for every rank that uses this device, whatever number it has in each of them.
+/// An address that every rank on this device finds, whatever number the device has for each.
 std::string device_address() {
 #if defined(KOKKOS_ENABLE_CUDA)
   int device = 0;

@@ -19,7 +19,7 @@ namespace lexikos {
 /// Newest format version of checkpoint files that is written and read.
 inline constexpr std::int64_t checkpoint_format_version = 2;
 
-/// An array with a name and a shape, rows contiguous: a window on host memory, or, where `data` is
+/// An array with a name and a shape, rows contiguous: in host memory, or, where `data` is
 /// null, one that goes through a buffer some rows at a time. T may be const: such are written.
 template <class T>
 struct NamedArray {
@@ -65,7 +65,7 @@ template <class Scalar>
 void write_checkpoint(const std::string& path, const CheckpointHeader& header,
                       const StateArrays<const Scalar>& state, const History& history);
 
-/// Reads the header alone. Errors: no checkpoint, newer format, damaged (the whole file is read and
+/// Reads the header only. Errors: no checkpoint, newer format, damaged (the whole file is read and
 /// compared with its checksum).
 CheckpointHeader read_checkpoint_header(const std::string& path);
 
@@ -77,14 +77,14 @@ std::vector<std::int64_t> read_parameter_shape(const std::string& path, const st
 enum class SealCheck { needed, done };
 
 /// Fills the arrays of `state`, whose names and shapes say what is expected, and the rows of
-/// `history` (nullptr: left alone). Errors: those of the header; the first array that is missing,
+/// `history` (nullptr: not read). Errors: those of the header; the first array that is missing,
 /// has another shape or is not expected, with both shapes; another scalar type. Nothing of
 /// `state` may be used after an error.
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
                                  History* history, SealCheck seal = SealCheck::needed);
 
-/// Fills the parameters alone, to evaluate them; errors as above.
+/// Fills the parameters only, to evaluate them. Errors: those of read_checkpoint.
 template <class Scalar>
 CheckpointHeader read_parameters(const std::string& path,
                                  const std::vector<NamedArray<Scalar>>& parameters);

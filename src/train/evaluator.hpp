@@ -58,7 +58,7 @@ void write_evaluation(const std::string& path, const Attributes& attributes,
                       const Evaluation& evaluation, Index step, Index tokens);
 
 /// Evaluates a model on windows that are spread evenly over the validation tokens. Which windows,
-/// and the context that each target is predicted from, depend on the deck alone, never on ranks or
+/// and the context that each target is predicted from, depend on the deck only, never on ranks or
 /// micro-batch.
 template <class S>
 class Evaluator {

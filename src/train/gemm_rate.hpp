@@ -31,7 +31,8 @@ struct GemmRate {
 template <class S>
 GemmRate measure_gemm_rate(const std::vector<StepProduct>& products);
 
-/// The same products while a job goes on: what the machine sustains now, next to what else it does.
+/// Times a step's products between its steps: what the machine sustains now, next to what else it
+/// does.
 template <class S>
 class GemmProbe {
  public:

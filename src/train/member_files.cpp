@@ -27,7 +27,7 @@ HostState<S> mirror_state(const Parameters<S>& p) {
           Kokkos::create_mirror_view(host, p.second_moments())};
 }
 
-/// Windows of every parameter on an arena in host memory.
+/// Where every parameter lies in an arena in host memory.
 template <class T, class S>
 std::vector<NamedArray<T>> arrays_of(const ParameterList& list, const HostArena<S>& arena) {
   std::vector<NamedArray<T>> arrays;
@@ -62,7 +62,7 @@ std::vector<NamedArray<const S>> arrays_from(SliceReader<S>& reader, int arena,
   return arrays;
 }
 
-/// Moments of the elements in `range` alone: of every array the rows that have some of them.
+/// Moments of the elements in `range` only: of every array the rows that have some of them.
 template <class S>
 std::vector<NamedArray<S>> arrays_into(const HostArena<S>& slice, ArenaRange range,
                                        const ParameterList& list) {
@@ -186,10 +186,10 @@ void copy_input_rows(Model<S>& model, const Buffer<S>& work, Index begin, Index 
   const Index block = static_cast<Index>(work.size()) / width;
   for (Index done = 0; done < count; done += block) {
     const Index part = std::min(block, count - done);
-    const View2<S> window(work.data(), part, width);
-    model.materialise(space, begin + done, part, window);
+    const View2<S> rows(work.data(), part, width);
+    model.materialise(space, begin + done, part, rows);
     space.fence();
-    copy_rows(window, out + done * width);
+    copy_rows(rows, out + done * width);
   }
 }
 

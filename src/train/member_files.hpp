@@ -18,8 +18,8 @@ template <class S>
 void save_state(const std::string& folder, const CheckpointHeader& header,
                 const Parameters<S>& parameters, const History& history);
 
-/// The same where each rank may hold a slice of the moments alone; the root writes. Collective: if
-/// it fails, all ranks throw its error.
+/// Writes folder/checkpoint_<step>.h5 where each rank may hold no more than a slice of the moments;
+/// the root writes. Collective: if it fails, all ranks throw its error.
 template <class S>
 void save_shared_state(const Communicator& comm, const std::string& folder,
                        const CheckpointHeader& header, const Parameters<S>& parameters,
@@ -31,7 +31,7 @@ template <class S>
 CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
                             SealCheck seal);
 
-/// Reads the parameters of a checkpoint alone. Throws Error(file).
+/// Reads the parameters of a checkpoint, and nothing else of it. Throws Error(file).
 template <class S>
 CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters);
 

@@ -23,7 +23,7 @@ SpikeGuardSettings SpikeGuardSettings::read(const Deck& deck) {
            "a step whose loss or gradient norm is so many standard deviations above the window's "
            "mean is left out; 0: none is"},
       0.0, NonNegative{});
-  s.window = table.integer(
+  s.stretch = table.integer(
       {.name = "window", .doc = "steps before it that were not left out", .unit = "steps"}, 100,
       AtLeast(2));
   s.most_in_a_row = table.integer({.name = "most_in_a_row",
@@ -43,7 +43,7 @@ bool SpikeGuard::is_spike(const History& history, double StepRecord::*column, do
   const std::vector<double>& skipped = history.values(&StepRecord::skipped);
   double sum = 0, squares = 0, shift = 0;
   Index count = 0;
-  for (std::size_t i = all.size(); i > 0 && count < settings_.window; --i) {
+  for (std::size_t i = all.size(); i > 0 && count < settings_.stretch; --i) {
     if (left_out(skipped[i - 1])) continue;
     if (count == 0) shift = all[i - 1];  // so that equal digits do not cancel in the squares
     const double x = all[i - 1] - shift;
@@ -51,7 +51,7 @@ bool SpikeGuard::is_spike(const History& history, double StepRecord::*column, do
     squares += x * x;
     ++count;
   }
-  if (count < settings_.window) return false;
+  if (count < settings_.stretch) return false;
   const double mean = sum / static_cast<double>(count);
   const double variance = std::max(0.0, squares / static_cast<double>(count) - mean * mean);
   return value - shift > mean + settings_.deviations * std::sqrt(variance);

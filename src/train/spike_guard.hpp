@@ -11,7 +11,7 @@ namespace lexikos {
 
 struct SpikeGuardSettings {
   double deviations = 0;  // z; 0: no guard
-  Index window = 0;       // steps
+  Index stretch = 0;      // steps, spike_guard.window in the deck
   Index most_in_a_row = 0;
   static SpikeGuardSettings read(const Deck& deck);
 };

@@ -1,4 +1,4 @@
-// Signals that ask a job to end: batch systems send them before the time is up.
+// Signals that ask a run to end: batch systems send them before the time is up.
 //
 // They are blocked and asked for between two steps; there is no handler. A handler would run on the
 // stack of whatever thread it interrupts, and oneDNN's generated code uses its stack pointer for
@@ -13,7 +13,7 @@ namespace lexikos {
 /// inherit it; a thread without it would let them end the process.
 void hold_stop_signals();
 
-/// Lets them end the process again, as jobs that do not ask for them should.
+/// Lets them end the process again, as programs that do not ask for them should.
 void release_stop_signals();
 
 /// The signal that has come, 0 where none has. Call it on the thread that held them. Once SIGINT

@@ -1,4 +1,5 @@
-// data.document_mask: what the batches say of documents, and that a document is alone in a model.
+// data.document_mask: what the batches say of documents, and that no document sees another in a
+// model.
 #include "harness/catch.hpp"
 #include "harness/model_fixture.hpp"
 

@@ -79,7 +79,7 @@ TEST_CASE("the bins of an evaluation are its targets, sorted by frequency") {
   REQUIRE(e.targets == 60 * context);
   REQUIRE(e.bins.size() == 5);
 
-  // The same, target by target.
+  // The sums again, target by target.
   const FrequencyBins bins(settings.frequency_edges, data.train_counts, vocabulary);
   Doubles nll(5, 0.0), count(5, 0.0);
   BatchLoader loader(*data.validation, context, 7, 0, 1, 3, WindowSelection{60, 60});

@@ -4,15 +4,12 @@
 // Kokkos tells in-process callbacks of every deep_copy: labels, spaces, bytes. What that can show
 // on a host backend, and what not:
 // - Both spaces are "Host" there, so a transfer is known by the label of its target, not by its
-// spaces.
-//   Any copy between two views counts, also one that would stay on a device: a step has no use for
-//   it.
+//   spaces. Any copy between two views counts, also one that would stay on a device: a step has no
+//   use for it.
 // - deep_copy(space, view, value) is a fill. Kokkos gives its source the label "Scalar" or
-// "(none)",
-//   which no view of ours has; fills are counted apart and are no transfers.
-// - create_mirror_view_and_copy to the host copies nothing where memory is the host's, so the sums'
-// way
-//   back is seen on a device alone: there one more is allowed.
+//   "(none)", which no view of ours has; fills are counted apart and are no transfers.
+// - create_mirror_view_and_copy to the host copies nothing where memory is the host's, so the way
+//   back of the sums is seen on a device only: there one more is allowed.
 // - What MPI, a BLAS or memcpy move is not seen. One rank sends nothing; staged messages of several
 //   ranks are in parallel/gradient_reducer.cpp and slice_gatherer.cpp.
 #include <map>
