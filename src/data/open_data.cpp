@@ -77,13 +77,13 @@ void check_share(const TokenSource& source, const Communicator& comm) {
   check_ids(source, share.begin, share.end);
 }
 
-RunData synthetic_data(const RunSettings& settings) {
+RunData synthetic_data(const DataSettings& settings, std::uint64_t seed) {
   RunData data;
-  data.vocabulary = settings.data.vocabulary_size;
+  data.vocabulary = settings.vocabulary_size;
   data.train.push_back(
-      {std::make_unique<SyntheticTokens>(data.vocabulary, synthetic_size, settings.seed), 1.0, ""});
+      {std::make_unique<SyntheticTokens>(data.vocabulary, synthetic_size, seed), 1.0, ""});
   data.validation =
-      std::make_unique<SyntheticTokens>(data.vocabulary, synthetic_size / 16, settings.seed + 1);
+      std::make_unique<SyntheticTokens>(data.vocabulary, synthetic_size / 16, seed + 1);
   data.source = "synthetic tokens";
   return data;
 }
@@ -183,28 +183,28 @@ std::vector<WeightedSource> RunData::weighted_sources() const {
   return sources;
 }
 
-Index read_vocabulary(const RunSettings& settings) {
-  if (settings.data.vocabulary_size > 0) return settings.data.vocabulary_size;
-  require_source(settings.data);
+Index read_vocabulary(const DataSettings& settings) {
+  if (settings.vocabulary_size > 0) return settings.vocabulary_size;
+  require_source(settings);
   RunData data;
-  open_training(settings.data, data);
+  open_training(settings, data);
   return data.vocabulary;
 }
 
-RunData open_data(const RunSettings& settings, const Communicator& comm) {
-  require_source(settings.data);
-  if (settings.data.synthetic) return synthetic_data(settings);
+RunData open_data(const DataSettings& settings, std::uint64_t seed, const Communicator& comm) {
+  require_source(settings);
+  if (settings.synthetic) return synthetic_data(settings, seed);
   RunData data;
   comm.on_all([&] {
-    open_training(settings.data, data);
-    data.validation = open_validation(settings.data);
-    data.vocabulary = std::max(data.vocabulary, agreed_vocabulary(settings.data, *data.validation));
+    open_training(settings, data);
+    data.validation = open_validation(settings);
+    data.vocabulary = std::max(data.vocabulary, agreed_vocabulary(settings, *data.validation));
     describe_text(data);
     for (const TrainSource& source : data.train) check_share(*source.tokens, comm);
     check_share(*data.validation, comm);
   });
   // Once all ranks have found their ids good: an id out of range makes the counts wrong as well.
-  data.train_counts = count_sources(data, settings.data.counted_tokens, comm);
+  data.train_counts = count_sources(data, settings.counted_tokens, comm);
   data.fingerprint = fingerprint(data, comm);
   return data;
 }
@@ -228,10 +228,9 @@ std::vector<std::string> data_lines(const RunData& data, Index context) {
   return lines;
 }
 
-double unigram_nats(const RunSettings& settings, const RunData& data, Index context) {
+double unigram_nats(const RunData& data, Index tokens, Index context) {
   if (data.train_counts.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const WindowSelection windows =
-      select_windows(*data.validation, context, settings.validation_tokens);
+  const WindowSelection windows = select_windows(*data.validation, context, tokens);
   return unigram_cross_entropy(data.train_counts, count_targets(*data.validation, context, windows))
       .nats;
 }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "data/batches/samples.hpp"
+#include "data/settings.hpp"
 #include "data/tokens/token_source.hpp"
 #include "parallel/communicator.hpp"
-#include "train/run_settings.hpp"
 
 namespace lexikos {
 
@@ -39,18 +39,20 @@ struct RunData {
 };
 
 /// The vocabulary alone, for a dry run: the deck's, else the file's.
-Index read_vocabulary(const RunSettings& settings);
+Index read_vocabulary(const DataSettings& settings);
 
-/// Opens the sources; collective. Each rank checks the ids of its share of a source of moderate
-/// size; a larger one is checked batch by batch. Training counts come from the files or from the
-/// ids, of which each rank counts its share. Throws Error(file) or Error(deck) on all ranks.
-RunData open_data(const RunSettings& settings, const Communicator& comm);
+/// Opens the sources; collective. Synthetic tokens come of `seed`. Each rank checks the ids of its
+/// share of a source of moderate size; a larger one is checked batch by batch. Training counts come
+/// from the files or from the ids, of which each rank counts its share. Throws Error(file) or
+/// Error(deck) on all ranks.
+RunData open_data(const DataSettings& settings, std::uint64_t seed, const Communicator& comm);
 
 /// A line a source: format, tokens, windows of `context` and the tokens that no window reads.
 std::vector<std::string> data_lines(const RunData& data, Index context);
 
-/// Cross entropy (nats per token) of the targets of an evaluation in contexts of `context` tokens
-/// under the frequencies of single tokens in training; NaN where these are unknown.
-double unigram_nats(const RunSettings& settings, const RunData& data, Index context);
+/// Cross entropy (nats per token) of the targets of an evaluation of `tokens` targets (0: all) in
+/// contexts of `context` tokens under the frequencies of single tokens in training; NaN where these
+/// are unknown.
+double unigram_nats(const RunData& data, Index tokens, Index context);
 
 }  // namespace lexikos

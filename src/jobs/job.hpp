@@ -10,7 +10,7 @@
 #include "deck/arguments.hpp"
 #include "deck/deck.hpp"
 #include "parallel/communicator.hpp"
-#include "train/tables.hpp"
+#include "train/plan.hpp"
 
 namespace lexikos {
 

@@ -5,7 +5,7 @@
 namespace lexikos {
 
 std::optional<MemberCounts> ModelJob::plan(const JobContext& context) const {
-  const Index vocabulary = read_vocabulary(settings_.run);
+  const Index vocabulary = read_vocabulary(settings_.data);
   const int asked = settings_.parallel.plan_ranks;
   const int ranks = asked > 0 ? asked : context.comm.size();
   const ModelSizes sizes = settings_.sizes(vocabulary, ranks);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "jobs/job.hpp"
-#include "train/member_settings.hpp"
+#include "train/settings.hpp"
 
 namespace lexikos {
 

@@ -14,8 +14,8 @@ constexpr double slow_disk = 1e8;
 CheckpointHeader header_of(const MemberSettings& settings, const RunData& data, Index step) {
   CheckpointHeader header;
   header.step = step;
-  header.tokens = step * settings.run.batch_tokens;
-  header.seed = static_cast<std::int64_t>(settings.run.seed);
+  header.tokens = step * settings.batch.tokens;
+  header.seed = static_cast<std::int64_t>(settings.seed);
   header.deck = settings.resolved_deck;
   header.code_version = code_version();
   header.member = settings.member;
@@ -31,7 +31,7 @@ void save_checkpoint(const MemberSettings& settings, const RunData& data, const 
                      const Communicator& comm) {
   save_shared_state(comm, settings.directory, header_of(settings, data, trainer.done()),
                     trainer.model().parameters(), trainer.history());
-  comm.on_root([&] { prune_checkpoints(settings.directory, settings.run.retention); });
+  comm.on_root([&] { prune_checkpoints(settings.directory, settings.checkpoint.retention); });
 }
 
 double checkpoint_estimate(const Model<float>& model) {
@@ -42,7 +42,7 @@ void restart(Trainer& trainer, const std::string& path, SealCheck seal,
              const MemberSettings& settings, const RunData& data, const Communicator& comm,
              Console& console) {
   CheckpointHeader header;
-  const bool allow_changed = settings.run.data.allow_changed;
+  const bool allow_changed = settings.data.allow_changed;
   comm.on_all([&] {
     header = load_state(path, trainer.model().parameters(), trainer.history(), seal);
     check_checkpoint(header, path, settings.resolved_deck, tokenizer_of(data));

@@ -22,7 +22,7 @@ double mean(double sum, Index count) {
   return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
 }
 
-FrequencyBins bins_for(const RunSettings& settings, const RunData& data) {
+FrequencyBins bins_for(const ValidationSettings& settings, const RunData& data) {
   if (data.train_counts.empty()) return {};
   return {settings.frequency_edges, data.train_counts, data.vocabulary};
 }
@@ -85,13 +85,14 @@ void write_evaluation(const std::string& path, const Attributes& attributes,
 }
 
 template <class S>
-Evaluator<S>::Evaluator(const RunSettings& settings, const RunData& data, const Communicator& comm,
+Evaluator<S>::Evaluator(const ValidationSettings& settings, const BatchSettings& batch,
+                        const BatchOptions& options, const RunData& data, const Communicator& comm,
                         Model<S>& model)
     : comm_(comm),
       model_(model),
-      windows_(select_windows(*data.validation, model.shape().context, settings.validation_tokens)),
-      loader_(*data.validation, model.shape().context, settings.batch_sequences, comm.rank(),
-              comm.size(), model.shape().micro_batch, windows_, settings.data.batch_options()),
+      windows_(select_windows(*data.validation, model.shape().context, settings.tokens)),
+      loader_(*data.validation, model.shape().context, batch.sequences, comm.rank(), comm.size(),
+              model.shape().micro_batch, windows_, options),
       bins_(bins_for(settings, data)),
       bin_of_("Lexikos::evaluator::bin_of", bins_.bin_of().size()),
       sums_("Lexikos::evaluator::sums", 1 + 2 * bins_.count()),

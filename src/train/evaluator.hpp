@@ -10,6 +10,7 @@
 #include "model.hpp"
 #include "outputs/history.hpp"
 #include "parallel/communicator.hpp"
+#include "train/settings.hpp"
 
 namespace lexikos {
 
@@ -64,7 +65,8 @@ template <class S>
 class Evaluator {
  public:
   /// Collective. `data.validation` must be there; all arguments must outlive this object.
-  Evaluator(const RunSettings& settings, const RunData& data, const Communicator& comm,
+  Evaluator(const ValidationSettings& settings, const BatchSettings& batch,
+            const BatchOptions& options, const RunData& data, const Communicator& comm,
             Model<S>& model);
 
   Index targets() const { return windows_.count * model_.shape().context; }

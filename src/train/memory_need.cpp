@@ -7,7 +7,7 @@ MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model
   const Index arena = model.list().arena_size(), bytes = sizeof(float);
   const bool shard = settings.parallel.shard_optimizer;
   const Index positions = sizes.rank_sequences * model.shape().context;
-  const Index arrays = settings.run.data.document_mask ? 7 : 4;  // of a position
+  const Index arrays = settings.data.document_mask ? 7 : 4;  // of a position
   MemoryNeed need;
   need.ranks = ranks;
   need.values = 2 * arena * bytes;

@@ -1,7 +1,7 @@
 // Device memory that a rank of a training run needs, and which micro-batch fits a device.
 #pragma once
 
-#include "train/member_settings.hpp"
+#include "train/settings.hpp"
 
 namespace lexikos {
 

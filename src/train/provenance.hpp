@@ -4,9 +4,13 @@
 #include "data/open_data.hpp"
 #include "hdf5/attributes.hpp"
 #include "parallel/communicator.hpp"
-#include "train/member_settings.hpp"
+#include "train/settings.hpp"
 
 namespace lexikos {
+
+/// Root attributes of every file that a job writes: the deck, the code's version, what it computed
+/// with.
+Attributes provenance(const std::string& resolved_deck, Compute compute = Compute::own);
 
 /// Root attributes of history.h5, evaluation.h5 and embedding.h5 (src/outputs/README.md), without
 /// what only one kind of job knows.

@@ -9,7 +9,7 @@
 #include "model.hpp"
 #include "outputs/checkpoint.hpp"
 #include "parallel/communicator.hpp"
-#include "train/member_settings.hpp"
+#include "train/settings.hpp"
 
 namespace lexikos {
 

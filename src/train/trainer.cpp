@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "optim/adamw.hpp"
+#include "train/plan.hpp"
 #include "train/post_mortem.hpp"
 #include "train/run_history.hpp"
-#include "train/tables.hpp"
 
 namespace lexikos {
 namespace {
@@ -24,16 +24,15 @@ Trainer::Trainer(const MemberSettings& settings, const RunData& data, const Comm
     : settings_(settings),
       comm_(comm),
       model_(settings.model, settings.sizes(data.vocabulary, comm.size())),
-      loader_(data.weighted_sources(), model_.shape().context, settings.run.batch_sequences,
-              comm.rank(), comm.size(), model_.shape().micro_batch, settings.run.seed,
-              settings.run.data.batch_options()),
+      loader_(data.weighted_sources(), model_.shape().context, settings.batch.sequences,
+              comm.rank(), comm.size(), model_.shape().micro_batch, settings.seed,
+              settings.data.batch_options()),
       sums_("Lexikos::trainer::sums", 2),
       history_(run_history()),
       guard_(settings.spike_guard) {
   const bool shard = settings_.parallel.shard_optimizer;
-  comm_.on_all([&] {
-    model_.allocate(settings_.run.seed, shard ? comm_.rank() : 0, shard ? comm_.size() : 1);
-  });
+  comm_.on_all(
+      [&] { model_.allocate(settings_.seed, shard ? comm_.rank() : 0, shard ? comm_.size() : 1); });
   for (const MeasuredColumn& column : model_.columns()) history_.extend<StepRecord>(column);
   reducer_ = std::make_unique<GradientReducer<float>>(comm_, settings_.parallel,
                                                       model_.parameters().gradients());
@@ -61,7 +60,7 @@ StepRecord Trainer::step(Index number) {
   }
   StepRecord r;
   r.step = number;
-  r.tokens = number * settings_.run.batch_tokens;
+  r.tokens = number * settings_.batch.tokens;
   r.data_seconds = timer.seconds();
   r.learning_rate = settings_.schedule.at(number);
   zero_gradients(space_, model_.parameters());
@@ -82,7 +81,7 @@ StepRecord Trainer::step(Index number) {
   update(r);
   space_.fence();
   r.seconds = timer.seconds();
-  r.tokens_per_second = static_cast<double>(settings_.run.batch_tokens) / r.seconds;
+  r.tokens_per_second = static_cast<double>(settings_.batch.tokens) / r.seconds;
   train_seconds_ += r.seconds;
   r.train_seconds = train_seconds_;
   done_ = number;

@@ -68,13 +68,14 @@ TEST_CASE("the bins of an evaluation are its targets, sorted by frequency") {
   Random random(2);
   const RunData data = data_of(random.tokens(60 * context + 3, vocabulary));
   const Communicator comm(MPI_COMM_WORLD);
-  RunSettings settings;
-  settings.batch_sequences = 7;  // the last batch is short
+  ValidationSettings settings;
+  BatchSettings batch;
+  batch.sequences = 7;  // the last batch is short
   settings.frequency_edges = {1e-9, 1e-2, 0.05, 0.2};
   const ModelSizes sizes{vocabulary, 3, 7};
   const auto model = model_of<double>("untied", "", sizes, 5);
 
-  Evaluator<double> evaluator(settings, data, comm, *model);
+  Evaluator<double> evaluator(settings, batch, {}, data, comm, *model);
   const Evaluation e = evaluator.run(ExecSpace());
   REQUIRE(e.targets == 60 * context);
   REQUIRE(e.bins.size() == 5);
@@ -85,11 +86,11 @@ TEST_CASE("the bins of an evaluation are its targets, sorted by frequency") {
   BatchLoader loader(*data.validation, context, 7, 0, 1, 3, WindowSelection{60, 60});
   SumOnDevice sum;
   for (Index step = 0; step < loader.steps(); ++step) {
-    const StepBatch& batch = loader.load(step);
-    model->evaluate(ExecSpace(), batch, sum.sum());
-    const Doubles each = to_host(model->nll(batch.sequences * context));
+    const StepBatch& loaded = loader.load(step);
+    model->evaluate(ExecSpace(), loaded, sum.sum());
+    const Doubles each = to_host(model->nll(loaded.sequences * context));
     Index done = 0;
-    for (const MicroBatch& micro : batch.micro) {
+    for (const MicroBatch& micro : loaded.micro) {
       for (const TokenId id : to_host(micro.targets)) {
         nll[bins.bin_of()[id]] += each[done++];
         count[bins.bin_of()[id]] += 1.0;
@@ -112,7 +113,7 @@ TEST_CASE("the bins of an evaluation are its targets, sorted by frequency") {
   SECTION("without training counts there are no bins") {
     RunData bare = data_of(random.tokens(60 * context + 3, vocabulary));
     bare.train_counts.clear();
-    Evaluator<double> plain(settings, bare, comm, *model);
+    Evaluator<double> plain(settings, batch, {}, bare, comm, *model);
     CHECK(plain.run(ExecSpace()).bins.empty());
   }
 }

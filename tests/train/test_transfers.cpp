@@ -64,7 +64,7 @@ std::string deck(const std::string& interface, const std::string& more) {
 Seen second_step(const std::string& text) {
   const Communicator comm(MPI_COMM_WORLD);
   const auto settings = MemberSettings::read(Deck::from_string(text, "test.toml"), "", "unused");
-  const RunData data = open_data(settings.run, comm);
+  const RunData data = open_data(settings.data, settings.seed, comm);
   Trainer trainer(settings, data, comm);
   trainer.step(1);
   return watch([&] { trainer.step(2); });

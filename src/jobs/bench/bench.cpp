@@ -87,7 +87,7 @@ class BenchJob final : public ModelJob {
 
 Outcome BenchJob::run(const JobContext& context) {
   const auto& [arguments, comm, console, since_start] = context;
-  const RunData data = open_data(settings_.run, comm);
+  const RunData data = open_data(settings_.data, settings_.seed, comm);
   const bool bf16 = settings_.model.execution.compute == Compute::bf16;
   Trainer trainer(settings_, data, comm);
   const Index positions = std::max<Index>(1, trainer.model().shape().positions());
@@ -102,7 +102,7 @@ Outcome BenchJob::run(const JobContext& context) {
       bf16 ? time_steps<Bf16>(trainer, settings_.run.steps, products, regions, console)
            : time_steps<float>(trainer, settings_.run.steps, products, regions, console);
   const double step = median(t.seconds), rate = comm.sum(median(t.gemm_rate));
-  const double tokens = static_cast<double>(settings_.run.batch_tokens);
+  const double tokens = static_cast<double>(settings_.batch.tokens);
   const double work = trainer.flops_per_token() * tokens;
   console.line("step         " + format_duration(step) + " median of " +
                std::to_string(t.seconds.size()) + ", " +
@@ -114,7 +114,7 @@ Outcome BenchJob::run(const JobContext& context) {
                settings_.model.interface + ", forward and backward, look-up and scatter aside");
   console.line("data         " + percent(median(t.data_share), 3) +
                " of a step: waiting for its batch" +
-               (settings_.run.data.read_ahead ? "" : ", which is not read ahead"));
+               (settings_.data.read_ahead ? "" : ", which is not read ahead"));
   console.line("work         " + format_si(work, "FLOP") + " a step, " +
                format_si(work / step, "FLOP/s"));
   console.line("share        " + percent(work / step / rate) +

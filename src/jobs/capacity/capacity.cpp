@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "console/configuration.hpp"
 #include "console/console.hpp"
 #include "data/tokens/token_file.hpp"
 #include "hdf5/file.hpp"
@@ -11,7 +10,8 @@
 #include "jobs/capacity/capacity_report.hpp"
 #include "train/gemm_rate.hpp"
 #include "train/member_files.hpp"
-#include "train/run_settings.hpp"
+#include "train/provenance.hpp"
+#include "train/settings.hpp"
 #include "utils/median.hpp"
 #include "utils/text.hpp"
 #include "weights/weight_file.hpp"
@@ -97,13 +97,7 @@ class Analysis {
     world_.on_root([&] { make_directory(s_.directory); });
     for (const std::string& name : s_.files) one_file(name);
     const std::string path = (std::filesystem::path(s_.directory) / "capacity.h5").string();
-    const Attributes root = Attributes()
-                                .set("code_version", code_version())
-                                .set("deck", s_.resolved_deck)
-                                .set("ranks", world_.size())
-                                .set("threads", host_threads())
-                                .set("device", device_text())
-                                .set("blas", gemm_library_name<float>());
+    const Attributes root = provenance(s_.resolved_deck).set("ranks", world_.size());
     world_.on_root([&] { write_capacity(path, root, records_, s_.law, tokens_.pieces); });
     console_.line(capacity_definitions());
     console_.line("All numbers are in " + path);

@@ -72,7 +72,7 @@ void EvaluateJob::write(const TrainedModel& trained, const RunData& data, const 
   Attributes attributes = run_attributes(settings_, data, trained.model, comm);
   attributes.set("checkpoint", trained.file_name());
   attributes.set("validation_unigram_nats",
-                 unigram_nats(settings_.run, data, trained.model.shape().context));
+                 unigram_nats(data, settings_.validation.tokens, trained.model.shape().context));
   comm.on_root([&] {
     make_directory(settings_.directory);
     write_evaluation(settings_.directory + "/evaluation.h5", attributes, found, trained.header.step,
@@ -82,7 +82,7 @@ void EvaluateJob::write(const TrainedModel& trained, const RunData& data, const 
 
 Outcome EvaluateJob::run(const JobContext& context) {
   const auto& [arguments, comm, console, since_start] = context;
-  const RunData data = open_data(settings_.run, comm);
+  const RunData data = open_data(settings_.data, settings_.seed, comm);
   const std::string path =
       trained_checkpoint(arguments.restart, settings_.directory, comm, console);
   std::unique_ptr<TrainedModel> trained;
@@ -93,7 +93,8 @@ Outcome EvaluateJob::run(const JobContext& context) {
   console.line(trained->text(settings_.member));
 
   const Clock clock;
-  Evaluator<float> evaluator(settings_.run, data, comm, trained->model);
+  Evaluator<float> evaluator(settings_.validation, settings_.batch, settings_.data.batch_options(),
+                             data, comm, trained->model);
   const Evaluation found = evaluator.run(ExecSpace());
   const double seconds = clock.seconds();
   print(console, found, data);

@@ -75,7 +75,7 @@ void BakeJob::bake(const std::string& path, const RunData& data, Console& consol
   refuse_overwriting(target);
 
   Model<float> to(baked.model, baked.sizes(data.vocabulary, 1));
-  to.allocate(settings_.run.seed);
+  to.allocate(settings_.seed);
   copy_common(from->model.parameters(), to.parameters());
   copy_input_matrix(from->model, to);
   header.deck = baked.resolved_deck;
@@ -93,7 +93,7 @@ void BakeJob::bake(const std::string& path, const RunData& data, Console& consol
 
 /// One rank has all the state and writes it; the others only hear how it went.
 Outcome BakeJob::run(const JobContext& context) {
-  const RunData data = open_data(settings_.run, context.comm);
+  const RunData data = open_data(settings_.data, settings_.seed, context.comm);
   const std::string path = trained_checkpoint(context.arguments.restart, settings_.directory,
                                               context.comm, context.console);
   context.comm.on_root([&] { bake(path, data, context.console); });

@@ -121,7 +121,7 @@ void refuse_old_files(const std::string& folder) {
 CheckpointHeader header_of(const MemberSettings& settings, const LlamaConfig& config,
                            const std::string& folder, const std::string& deck) {
   CheckpointHeader header;
-  header.seed = static_cast<std::int64_t>(settings.run.seed);
+  header.seed = static_cast<std::int64_t>(settings.seed);
   header.deck = deck;
   header.code_version = code_version();
   header.other.set("imported_from", folder);

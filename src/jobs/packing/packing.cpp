@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstdio>
 
-#include "console/configuration.hpp"
 #include "console/console.hpp"
 #include "jobs/packing/packing_file.hpp"
 #include "packing/packing.hpp"
 #include "train/gemm_rate.hpp"
 #include "train/member_files.hpp"
-#include "train/run_settings.hpp"
+#include "train/provenance.hpp"
+#include "train/settings.hpp"
 #include "train/stop_signal.hpp"
 #include "utils/text.hpp"
 
@@ -161,11 +161,8 @@ bool run_cells(const PackingSettings& s, const std::vector<Cell>& cells, const A
     }
     const double gemm_rate = s.gemm_rate ? gemm_rate_for(s, cell) : 0.0;
     const PackingResult result = CellRun(s, cell, console).run();
-    Attributes attributes;
-    attributes.set("code_version", code_version()).set("deck", s.resolved_deck);
-    attributes.set("device", device_text()).set("threads", host_threads());
-    attributes.set("blas", gemm_library_name<float>()).set("gemm_gflops", gemm_rate * 1e-9);
-    attributes.set("gflop", flops(s, cell) * 1e-9);
+    Attributes attributes = provenance(s.resolved_deck);
+    attributes.set("gemm_gflops", gemm_rate * 1e-9).set("gflop", flops(s, cell) * 1e-9);
     write_packing(path, request, result, attributes);
     console.line(cell_text(s, cell, result, gemm_rate));
   }

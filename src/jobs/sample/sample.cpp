@@ -4,12 +4,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "console/configuration.hpp"
 #include "hdf5/file.hpp"
 #include "jobs/model_job.hpp"
 #include "jobs/sample/generator.hpp"
 #include "jobs/sample/token_choice.hpp"
 #include "train/member_files.hpp"
+#include "train/provenance.hpp"
 #include "train/trained_model.hpp"
 #include "utils/text.hpp"
 #include "utils/text_file.hpp"
@@ -187,7 +187,7 @@ void write_logits(const std::string& path, Ids ids, const Ids& sample,
   Hdf5Writer file(path);
   Attributes root;
   root.set("format", "lexikos-logits").set("format_version", 1);
-  root.set("code_version", code_version()).set("deck", header.deck).set("step", header.step);
+  root.add_missing(provenance(header.deck)).set("step", header.step);
   root.set("definition", "logits[i]: of the id that follows ids[0] ... ids[i], natural units");
   file.set_attributes("/", root);
   file.write<std::uint32_t>("ids", {rows}, ids.data());

@@ -42,10 +42,11 @@ void read_former_place(const Deck& deck) {
 }
 
 /// What is known without a tokens file, which a machine that only evaluates need not have.
-RunData data_of(const RunSettings& run, const Requests& requests, const std::string& checkpoint) {
+RunData data_of(const DataSettings& settings, const Requests& requests,
+                const std::string& checkpoint) {
   RunData data;
   data.vocabulary =
-      run.data.vocabulary_size > 0 ? run.data.vocabulary_size : checkpoint_vocabulary(checkpoint);
+      settings.vocabulary_size > 0 ? settings.vocabulary_size : checkpoint_vocabulary(checkpoint);
   data.tokenizer = requests.tokenizer;
   data.tokenizer_hash = requests.tokenizer_hash;
   data.source = requests.path;
@@ -146,7 +147,7 @@ Outcome TasksJob::run(const JobContext& context) {
   std::unique_ptr<TrainedModel> trained;
   comm.on_all([&] {
     requests = Requests::read(tasks_.requests);
-    data = data_of(settings_.run, requests, path);
+    data = data_of(settings_.data, requests, path);
     requests.check_ids(data.vocabulary);
     check_metrics(requests);
     trained = TrainedModel::open(path, settings_, sizes(data.vocabulary, comm.size()),

@@ -72,7 +72,8 @@ Attributes about(const MemberSettings& settings, const RunData& data, const Trai
   a.set("status", "running").set("gemm_gflops", gemm_rate * 1e-9);
   const bool known = data.validation != nullptr;
   a.set("validation_unigram_nats",
-        known ? unigram_nats(settings.run, data, trainer.model().shape().context) : nan_value);
+        known ? unigram_nats(data, settings.validation.tokens, trainer.model().shape().context)
+              : nan_value);
   return a;
 }
 
@@ -89,8 +90,9 @@ class Run {
         gemm_rate_(gemm_rate_of_all(settings, trainer_.model().shape(), comm)),
         files_(settings.directory, about(settings, data, trainer_, gemm_rate_, comm), comm) {
     if (data.validation) {
-      evaluator_.emplace(settings.run, data, comm, trainer_.model());
-      evaluation_.every = settings.run.validation_every;
+      evaluator_.emplace(settings.validation, settings.batch, settings.data.batch_options(), data,
+                         comm, trainer_.model());
+      evaluation_.every = settings.validation.every;
     }
   }
 
@@ -125,7 +127,7 @@ class Run {
  private:
   void evaluate(Index step) {
     const Evaluation e = evaluator_->run(ExecSpace());
-    append(trainer_.history(), e, step, step * settings_.run.batch_tokens);
+    append(trainer_.history(), e, step, step * settings_.batch.tokens);
     char text[160];
     std::snprintf(text, sizeof text,
                   "validation step=%lld loss=%.4f nats/token perplexity=%.2f (%s targets)",
@@ -190,17 +192,16 @@ class Run {
   std::optional<Evaluator<float>> evaluator_;  // where there are validation tokens
 
   Periodic evaluation_ = {.act = [this](Index step) { evaluate(step); }, .before_first = true};
-  Periodic geometry_ = {.every = settings_.run.geometry_every,
+  Periodic geometry_ = {.every = settings_.geometry.every,
                         .act =
                             [this](Index step) {
                               measure_geometry(trainer_.model(), comm_, step,
-                                               step * settings_.run.batch_tokens,
-                                               trainer_.history());
+                                               step * settings_.batch.tokens, trainer_.history());
                             },
                         .before_first = true,
                         .after_last = true};
   Periodic checkpoint_ = {
-      .every = settings_.run.checkpoint_every,
+      .every = settings_.checkpoint.every,
       .act = [this](Index) { save_checkpoint(settings_, data_, trainer_, comm_); },
       .before_stop = true,
       .seconds = checkpoint_estimate(trainer_.model())};
@@ -218,7 +219,7 @@ Outcome TrainJob::run(const JobContext& context) {
   const std::string checkpoint =
       checkpoint_for(arguments.restart, settings_.directory, comm, console);
   if (checkpoint.empty()) refuse_old_files(settings_.directory, comm);
-  const RunData data = open_data(settings_.run, comm);
+  const RunData data = open_data(settings_.data, settings_.seed, comm);
   for (const std::string& line : data_lines(data, settings_.model.transformer.context)) {
     console.line(line);
   }

@@ -1,4 +1,4 @@
-#include "train/tables.hpp"
+#include "train/plan.hpp"
 
 #include <algorithm>
 #include <cstdio>
