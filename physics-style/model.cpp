@@ -44,14 +44,13 @@ Model<S>::Model(const ModelSettings& settings, const ModelSizes& sizes)
   embedding_range_.begin = parameters_.arena_size();
   embedding_->declare(parameters_, memory_);
   embedding_range_.end = parameters_.arena_size();
-  transformer_->declare(parameters_.list());
+  transformer_->declare(parameters_, memory_);
 
   const Index u = shape_.distinct_max, c = shape_.width;
   e_ = memory_.rows<S>("input vectors of distinct tokens", u, c);
   de_ = memory_.rows<S>("their gradients", u, c);
   nll_ = memory_.rows<double>("loss of each target", rank_positions_);
   ids_ = memory_.rows<TokenId>("ids to materialise", u);
-  transformer_->plan(memory_.plan());
 }
 
 template <class S>
@@ -70,7 +69,7 @@ void Model<S>::allocate_for_evaluation() {
 template <class S>
 void Model<S>::bind() {
   memory_.allocate();
-  transformer_->bind(parameters_, memory_.arena());
+  transformer_->prepare(ExecSpace());
 }
 
 template <class S>
@@ -121,10 +120,10 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
     }
     if (!head_is_shared) reduce(space, last, head_->weight().range());
     if (n > 0) transformer_->backward_norm(space, b);
-    reduce(space, last, transformer_->norm_range(parameters_.list()));
+    reduce(space, last, transformer_->norm_range());
     for (Index l = settings_.layers - 1; l >= 0; --l) {
       if (n > 0) transformer_->backward_block(space, micro.spans, l, b);
-      reduce(space, last, transformer_->block_range(parameters_.list(), l));
+      reduce(space, last, transformer_->block_range(l));
     }
     if (n > 0) {
       token_rows::gather<S>(space, transformer_->gradient(b), micro.touched, micro.bucket_begin,

@@ -99,7 +99,7 @@ class Model {
   const Parameters<S>& parameters() const { return parameters_; }
 
   Costs embedding_costs() const { return embedding_->costs(); }
-  Costs transformer_costs() const { return transformer_->counts(); }
+  Costs transformer_costs() const { return transformer_->costs(); }
   Costs head_costs() const { return head_->costs(); }
 
   /// What the input interface adds to each step's row of the history.

@@ -41,14 +41,4 @@ struct Costs {
   double flops_per_distinct = 0;  // the same for each distinct token of a step
 };
 
-/// For packages that count their trainable parameters themselves.
-struct Counts : Costs {
-  Index trainable = 0;
-};
-
-/// The range from `first` to `last`, declared one after the other.
-inline ArenaRange arena_range(const ParameterList& list, ParameterId first, ParameterId last) {
-  return {list[first].offset, list[last].offset + list[last].size};
-}
-
 }  // namespace lexikos

@@ -3,9 +3,19 @@
 
 #include <vector>
 
+#include "transformer/block.hpp"
 #include "transformer/transformer.hpp"
 
 namespace lexikos::transformer {
+
+/// What passes through the blocks together: whole sequences, or one position of each text.
+struct Pass {
+  Index sequences = 0;
+  Index rows = 0;  // N
+  Spans spans;
+  Index place = -1;  // of the one position; -1: whole sequences
+  bool decodes() const { return place >= 0; }
+};
 
 /// A is S, or Bf16 where S is float. See Transformer for what the functions do.
 template <class S, class A>
@@ -13,89 +23,68 @@ class Blocks final : public Transformer<S> {
  public:
   Blocks(const Settings& settings, const ModelShape& shape, Recompute recompute);
 
-  void declare(ParameterList& list) override;
-  void plan(MemoryPlan& plan) override;
-  void bind(const Parameters<S>& parameters, const Arena& arena) override;
+  void declare(Parameters<S>& parameters, Memory& memory) override;
+  void prepare(const ExecSpace& space) override;
   void refresh(const ExecSpace& space) override;
 
-  View2<S> input(Index sequences) const override {
-    return stream(0, sequences * settings_.context);
+  View2<S> input(Index sequences) const override { return blocks_[0].x(rows_of(sequences)); }
+  View2<S> output(Index sequences) const override { return output_(rows_of(sequences)); }
+  View2<S> output_gradient(Index sequences) const override {
+    return output_gradient_(rows_of(sequences));
   }
-  View2<S> output(Index sequences) const override;
-  View2<S> output_gradient(Index sequences) const override;
-  View2<S> gradient(Index sequences) const override;
+  View2<S> gradient(Index sequences) const override { return gradient_(rows_of(sequences)); }
   void forward(const ExecSpace& space, const Spans& spans, Index sequences) override;
 
   void decode(const ExecSpace& space, Index sequences, Index position) override;
-  View2<S> decode_input(Index sequences) const override { return stream(0, sequences); }
-  View2<S> decode_output(Index sequences) const override;
+  View2<S> decode_input(Index sequences) const override { return blocks_[0].x(sequences); }
+  View2<S> decode_output(Index sequences) const override { return output_(sequences); }
   void spread_cache(const ExecSpace& space, Index sequences) override;
 
   void backward_norm(const ExecSpace& space, Index sequences) override;
   void backward_block(const ExecSpace& space, const Spans& spans, Index layer,
                       Index sequences) override;
 
-  ArenaRange block_range(const ParameterList& list, Index layer) const override;
-  ArenaRange norm_range(const ParameterList& list) const override;
-  Counts counts() const override;
+  ArenaRange block_range(Index layer) const override;
+  ArenaRange norm_range() const override { return norm_.range(); }
+  Costs costs() const override;
 
  private:
   static constexpr bool rounds = !std::is_same_v<S, A>;
 
-  struct BlockIds {
-    ParameterId attention_norm, qkv, out, mlp_norm, up, down;
-  };
-  /// The matrices in A, where that is not S.
-  struct BlockCopies {
-    Slot qkv, out, up, down;
-  };
-  struct BlockSlots {
-    Slot y1, rstd1, q, k, v, o, lse, x_mid, y2, rstd2, up, hidden;
-  };
+  /// Which part of a block is computed: all of it; what backward reads, from an x that is there
+  /// already; or of that only the MLP's hidden layer.
+  enum class Part { all, kept, hidden };
 
-  void plan_block(MemoryPlan& plan, Index layer);
-  template <class T>
-  View2<T> matrix(const Slot& slot, Index rows, Index cols) const {
-    return arena_->template view2<T>(slot, rows, cols);
-  }
-  template <class T>
-  View4<T> heads_view(const Slot& slot, Index sequences) const {
-    return View4<T>(arena_->template at<T>(slot), sequences, settings_.heads, settings_.context,
-                    settings_.head_width());
-  }
-  View1<S> workspace(const Slot& slot) const {
-    return View1<S>(arena_->template at<S>(slot), slot.bytes / Index(sizeof(S)));
-  }
-  View2<S> stream(Index layer, Index rows) const;
-  View2<S> rope_table(const Slot& slot) const;
-  View2<const A> weight(ParameterId id, const Slot& copy) const;
-  View2<const A> rounded_gradient(const ExecSpace& space, Index sequences) const;
+  Index rows_of(Index sequences) const { return sequences * settings_.context; }
+  BlockWeights<S, A> declare_weights(Parameters<S>& parameters, Memory& memory, Index layer) const;
+  BlockRows<S, A> declare_rows(Memory& memory, Index layer) const;
+  void declare_room(Memory& memory);
+  View4<A> heads(const Rows<A>& rows, Index sequences) const;
+  View4<S> gradient_heads(const Rows<S>& rows, Index sequences) const;
+  View3<S> row_sums(const Rows<S>& rows, Index sequences) const;
+  View2<const A> rounded_gradient(const ExecSpace& space, Index rows) const;
 
-  enum class Add { branch, nothing };
-  void forward_qkv(const ExecSpace& space, Index layer, Index rows, Add add);
-  void forward_out(const ExecSpace& space, Index layer, Index rows);
-  void forward_norm(const ExecSpace& space, Index rows);
-  void forward_attention(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
-  void forward_mlp_norm(const ExecSpace& space, Index layer, Index rows);
-  void forward_hidden(const ExecSpace& space, Index layer, Index rows);
-  void forward_down(const ExecSpace& space, Index layer, Index rows);
-  void recompute_block(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
-  void backward_attention(const ExecSpace& space, const Spans& spans, Index layer, Index sequences);
-  void backward_mlp(const ExecSpace& space, Index layer, Index sequences);
+  void pass_all(const ExecSpace& space, const Pass& pass) const;
+  void forward_block(const ExecSpace& space, const Pass& pass, Index layer, Part part) const;
+  void attend(const ExecSpace& space, const Pass& pass, const BlockRows<S, A>& block) const;
+  void recompute_block(const ExecSpace& space, const Pass& pass, Index layer) const;
+  void backward_mlp(const ExecSpace& space, Index layer, Index rows) const;
+  void backward_attention(const ExecSpace& space, const Pass& pass, Index layer) const;
 
   Settings settings_;
   ModelShape shape_;
   Recompute recompute_;
-  std::vector<BlockIds> ids_;
-  ParameterId norm_id_;
-  std::vector<BlockCopies> copies_;
-  std::vector<BlockSlots> slots_;
-  std::vector<Slot> stream_slots_;  // x before block l, and before the last norm
-  Slot cosine_, sine_, output_, output_rstd_, output_gradient_, gradient_;
-  Slot delta_, qkv_, forward_workspace_;                                      // forward's scratch
-  Slot dy_, dout_, dx_, dqkv_, dq_, dk_, dv_, partial_, backward_workspace_;  // backward's
-  const Parameters<S>* parameters_ = nullptr;
-  const Arena* arena_ = nullptr;
+  std::vector<BlockWeights<S, A>> weights_;
+  std::vector<BlockRows<S, A>> blocks_;
+  Weight<S> norm_;           // [C] of the last norm
+  Rows<S> last_x_, output_;  // [N C] before and after it
+  Rows<S> output_rstd_;      // [N]
+  Rows<S> output_gradient_;  // [N C]
+  Rows<S> gradient_;         // [N C] of the residual stream
+  Rows<S> branch_;           // [N C] what attention or MLP adds to the residual stream
+  Rows<S> cosine_, sine_;    // [T E/2] of the rotary positions
+  ForwardRoom<S, A> room_;
+  BackwardRoom<S, A> backward_room_;
 };
 
 }  // namespace lexikos::transformer

@@ -7,39 +7,9 @@
 #include <memory>
 
 #include "kernels/spans.hpp"
-#include "package.hpp"
+#include "transformer/settings.hpp"
 
 namespace lexikos::transformer {
-
-enum class Mlp { swiglu, gelu };
-
-struct Settings {
-  Index layers, width, heads, kv_heads, mlp_width, context;
-  Mlp mlp;
-  double rope_base, norm_epsilon, init_deviation;
-  Index head_width() const { return width / heads; }
-  /// Rows of W_qkv: those of all query heads, then of the key and of the value heads.
-  Index qkv_width() const { return width + 2 * kv_heads * head_width(); }
-  /// Rows of the first MLP matrix for each hidden unit: gate and up, or up alone.
-  Index mlp_inputs() const { return mlp == Mlp::swiglu ? 2 : 1; }
-};
-
-/// Reads deck table [transformer]. Throws Error(deck) where widths do not divide.
-Settings read(const DeckTable& table);
-
-/// What backward computes a second time instead of keeping it from forward: nothing; the MLP's
-/// hidden layer; or whole blocks, of which only the input is kept.
-enum class Recompute { none, mlp, block };
-
-/// How a transformer is computed: nothing of what it computes depends on `recompute`, and on
-/// `compute` by rounding alone.
-struct Execution {
-  Compute compute = Compute::own;
-  Recompute recompute = Recompute::none;
-};
-
-/// Reads run.compute and model.recompute.
-Execution read_execution(const Deck& deck);
 
 /// Activations are laid out for `shape.micro_batch` sequences; each call may bring fewer.
 template <class S>
@@ -48,9 +18,9 @@ class Transformer {
   virtual ~Transformer() = default;
 
   /// Parameters transformer.<l>.{attention_norm,qkv,out,mlp_norm,up,down}, transformer.norm.
-  virtual void declare(ParameterList& list) = 0;
-  virtual void plan(MemoryPlan& plan) = 0;
-  virtual void bind(const Parameters<S>& parameters, const Arena& arena) = 0;
+  virtual void declare(Parameters<S>& parameters, Memory& memory) = 0;
+  /// To be called once the memory is there: computes what stays.
+  virtual void prepare(const ExecSpace& space) = 0;
   /// To be called where parameters have changed: what was made from them is made again.
   virtual void refresh(const ExecSpace& space) = 0;
 
@@ -85,10 +55,10 @@ class Transformer {
                               Index sequences) = 0;
 
   /// Elements of the parameter arenas of a block, and of the last norm.
-  virtual ArenaRange block_range(const ParameterList& list, Index layer) const = 0;
-  virtual ArenaRange norm_range(const ParameterList& list) const = 0;
+  virtual ArenaRange block_range(Index layer) const = 0;
+  virtual ArenaRange norm_range() const = 0;
 
-  virtual Counts counts() const = 0;
+  virtual Costs costs() const = 0;
 };
 
 /// Errors (Status::deck): bf16 with a model that is not fp32.

@@ -1,0 +1,38 @@
+// What the transformer reads from the deck.
+#pragma once
+
+#include "package.hpp"
+
+namespace lexikos::transformer {
+
+enum class Mlp { swiglu, gelu };
+
+struct Settings {
+  Index layers, width, heads, kv_heads, mlp_width, context;
+  Mlp mlp;
+  double rope_base, norm_epsilon, init_deviation;
+  Index head_width() const { return width / heads; }
+  /// Rows of W_qkv: those of all query heads, then of the key and of the value heads.
+  Index qkv_width() const { return width + 2 * kv_heads * head_width(); }
+  /// Rows of the first MLP matrix for each hidden unit: gate and up, or up alone.
+  Index mlp_inputs() const { return mlp == Mlp::swiglu ? 2 : 1; }
+};
+
+/// Reads deck table [transformer]. Throws Error(deck) where widths do not divide.
+Settings read(const DeckTable& table);
+
+/// What backward computes a second time instead of keeping it from forward: nothing; the MLP's
+/// hidden layer; or whole blocks, of which only the input is kept.
+enum class Recompute { none, mlp, block };
+
+/// How a transformer is computed: nothing of what it computes depends on `recompute`, and on
+/// `compute` by rounding alone.
+struct Execution {
+  Compute compute = Compute::own;
+  Recompute recompute = Recompute::none;
+};
+
+/// Reads run.compute and model.recompute.
+Execution read_execution(const Deck& deck);
+
+}  // namespace lexikos::transformer
