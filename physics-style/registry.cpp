@@ -55,6 +55,17 @@ EmbeddingSettings read_embedding(const Deck& deck) {
   return result;
 }
 
+std::string stored_table(const std::string& name) {
+  std::string table;
+  for_all_interfaces([&](auto one) {
+    using Settings = typename decltype(one)::type;
+    if constexpr (requires { Settings::table; }) {
+      if (name == Settings::name) table = Settings::table;
+    }
+  });
+  return table;
+}
+
 std::string embedding_name(const EmbeddingSettings& settings) {
   return std::visit([](const auto& s) { return std::string(s.name); }, settings);
 }

@@ -30,6 +30,10 @@ EmbeddingSettings read_embedding(const Deck& deck);
 /// The deck name of the interface whose settings these are.
 std::string embedding_name(const EmbeddingSettings& settings);
 
+/// The parameter that holds the rows of the interface of that deck name; "" where they are
+/// computed, or no interface has the name.
+std::string stored_table(const std::string& name);
+
 /// The interface for a model of that shape. Throws Error(deck) where the two do not go together.
 template <class S>
 std::unique_ptr<Embedding<S>> make_embedding(const EmbeddingSettings& settings,

@@ -36,7 +36,8 @@ struct Hdf5Matrices {
   std::string why_no_input;
 };
 bool is_hdf5(const MappedFile& file);
-/// `dataset` "" takes them all.
-Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset);
+/// `dataset` "" takes them all; `table` may be empty.
+Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
+                       const StoredTable& table);
 
 }  // namespace lexikos::formats

@@ -68,14 +68,15 @@ void add_members(const Hdf5Reader& file, const std::string& group, Hdf5Matrices&
 }
 
 /// Which parameters of a checkpoint are the two tables; the deck in it says how tokens enter.
-void find_tables(const Hdf5Reader& file, Hdf5Matrices& found) {
+void find_tables(const Hdf5Reader& file, const StoredTable& table, Hdf5Matrices& found) {
   const Deck deck = Deck::from_string(file.text("/", "deck"), "the deck of " + file.path());
   const Node* interface = deck.root().at({"embedding", "interface"});
   const std::string name = interface != nullptr ? interface->text : "";
   found.output = "/parameters/head.weight";
-  if (name == "tied") found.input = found.output;
-  if (name == "untied") found.input = "/parameters/embedding.untied.table";
-  if (found.input.empty()) {
+  const std::string parameter = table ? table(name) : "";
+  if (!parameter.empty()) {
+    found.input = "/parameters/" + parameter;
+  } else {
     found.why_no_input = "the input matrix of interface '" + name +
                          "' is computed, not stored; give the run's embedding.h5";
   }
@@ -85,7 +86,8 @@ void find_tables(const Hdf5Reader& file, Hdf5Matrices& found) {
 
 bool is_hdf5(const MappedFile& file) { return file.text(0, 8) == "\x89HDF\r\n\x1a\n"; }
 
-Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset) {
+Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
+                       const StoredTable& table) {
   const Hdf5Reader file(path, advice);
   Hdf5Matrices found{
       .format = "HDF5", .tensors = {}, .input = {}, .output = {}, .why_no_input = {}};
@@ -106,7 +108,7 @@ Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset) {
     file.require_format(label, checkpoint_format_version);
     found.format = "checkpoint";
     add_members(file, "/parameters", found);
-    find_tables(file, found);
+    find_tables(file, table, found);
   } else {
     add_members(file, "/", found);
   }

@@ -126,12 +126,12 @@ TensorEntry formats::stored_tensor(const File& file, const std::string& name,
   return {name, shape, type, open};
 }
 
-WeightFile::WeightFile(const std::string& text) {
+WeightFile::WeightFile(const std::string& text, const StoredTable& table) {
   const Place place = place_of(text);
   path_ = place.path;
   const auto file = std::make_shared<const MappedFile>(path_, "check capacity.files");
   if (formats::is_hdf5(*file)) {
-    formats::Hdf5Matrices found = formats::read_hdf5(path_, place.dataset);
+    formats::Hdf5Matrices found = formats::read_hdf5(path_, place.dataset, table);
     format_ = found.format;
     tensors_ = std::move(found.tensors);
     input_ = found.input;

@@ -22,11 +22,16 @@ struct TensorEntry {
 
 enum class Side { input, output };
 
+/// Which parameter of a checkpoint is its input matrix, by the interface in its deck; "" where that
+/// is computed.
+using StoredTable = std::function<std::string(const std::string& interface)>;
+
 class WeightFile {
  public:
   /// Opens a file, a folder with model.safetensors(.index.json), or "file.h5:/dataset". The format
-  /// is recognised by content. Throws Error(file) on everything that is wrong with it.
-  explicit WeightFile(const std::string& place);
+  /// is recognised by content. `table` is asked where the file is a checkpoint of this program.
+  /// Throws Error(file) on everything that is wrong with it.
+  explicit WeightFile(const std::string& place, const StoredTable& table = {});
 
   /// The file's name, and its format in words.
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -8,6 +8,7 @@
 #include "hdf5/file.hpp"
 #include "jobs/capacity/capacity_file.hpp"
 #include "jobs/capacity/capacity_report.hpp"
+#include "registry.hpp"
 #include "train/gemm_rate.hpp"
 #include "train/member_files.hpp"
 #include "train/provenance.hpp"
@@ -53,7 +54,7 @@ struct Found {
 };
 
 Found find_matrices(const CapacitySettings& s, const std::string& name) {
-  const WeightFile file(name);
+  const WeightFile file(name, stored_table);
   Found found;
   if (s.matrix != "output") {
     found.input = s.input_tensor.empty() ? file.matrix(Side::input) : file.matrix(s.input_tensor);
