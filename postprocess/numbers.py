@@ -7,6 +7,10 @@ unit and definition stand in the file, and no line here is needed.
 import math
 from dataclasses import dataclass
 
+from .failure import FILES, Failure
+
+FILE_FORM = ".4g"  # of a column of the run's files
+
 
 @dataclass(frozen=True)
 class Number:
@@ -195,10 +199,13 @@ NUMBERS = {
 
 
 def of(key: str, rows: list) -> Number:
-    """The number `key` of these rows."""
-    if key in NUMBERS:
-        return NUMBERS[key]
-    return rows[0].described(key) if rows else Number(key, "")
+    """The number `key` of these rows. A Failure where no row's file has such a column."""
+    if key in NUMBERS or not rows:
+        return NUMBERS.get(key, Number(key, ""))
+    found = next(filter(None, (row.described(key) for row in rows)), None)
+    if found is None:
+        raise Failure(FILES, f"no column {key} in /history or /validation of any member")
+    return found
 
 
 def value(row: object, key: str) -> object:
@@ -208,7 +215,7 @@ def value(row: object, key: str) -> object:
 
 def cell(row: object, key: str) -> str:
     """The value as tables print it."""
-    return shown(of(key, [row]).form, value(row, key))
+    return shown(NUMBERS[key].form if key in NUMBERS else FILE_FORM, value(row, key))
 
 
 def shown(form: str, number: object) -> str:

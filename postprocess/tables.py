@@ -49,6 +49,7 @@ def csv_table(rows: list, keys: list[str]) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
+    numbers.definitions(keys, rows)  # every column is there
     for number, row in enumerate(rows):
         cells = {}
         for key in keys:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..failure import FILES, Failure
-from ..numbers import Number
+from ..numbers import FILE_FORM, Number
 from ..reader import Member
 from . import curves
 from .seed_statistics import Spread, summarise
@@ -96,14 +95,14 @@ class Row(Difference):
             return last_spread(curves.common(have, path.removeprefix("validation/"))[1]).mean
         return over_seeds([median_of_steps(member, path) for member in self.members]).mean
 
-    def described(self, path: str) -> Number:
-        """What the file says of that column."""
+    def described(self, path: str) -> Number | None:
+        """What the file says of that column, if it has it."""
         found = next((member.columns[path] for member in self.members if path in member.columns), None)
         if found is None or not path.startswith(("history/", "validation/")):
-            raise Failure(FILES, f"{self.members[0].path}: no column {path} in /history or /validation")
+            return None
         how = "last validation" if path.startswith("validation/") else "median over the logged steps without the first"
         unit = "" if found.unit in ("", "1") else f", {found.unit}"
-        return Number(path.split("/")[1], f"{found.definition}{unit} ({how})", ".4g")
+        return Number(path.split("/")[1], f"{found.definition}{unit} ({how})", FILE_FORM)
 
     @property
     def member(self) -> str:

@@ -116,6 +116,8 @@ class Numbers(Folder):
         for key in ("history/none", "geometry/epsilon"):
             with self.assertRaisesRegex(Failure, f"no column {key}"):
                 tables.text_table(rows, ["variant", key])
+            with self.assertRaisesRegex(Failure, f"no column {key}"):
+                tables.csv_table(rows, ["variant", key])
 
     def test_difference_in_nats_and_both_percentages(self):
         """The published example: 0.087 nats below tied is 8.3 % of the reference's and 9.1 % of the member's perplexity."""
