@@ -59,14 +59,14 @@ def table(head: list[str], body: list[list[str]], flush: list[bool]) -> str:
             + "\n".join(line(cells, "td") for cells in body) + "</tbody>\n</table></div>")
 
 
-def folded(summary: str, content: str, when: bool = True) -> str:
+def collapsed(summary: str, content: str, when: bool = True) -> str:
     """`content` behind a line that opens it; as it is where `when` is false."""
     return f"<details><summary>{text(summary)}</summary>\n{content}</details>" if when else content
 
 
 def definitions(keys, rows: list = ()) -> str:
     items = "".join(f"<dt>{text(heading)}</dt><dd>{text(words)}</dd>" for heading, words in numbers.definitions(keys, rows))
-    return folded("What each number means", f"<dl>{items}</dl>")
+    return collapsed("What each number means", f"<dl>{items}</dl>")
 
 
 def listed(lines: list[str]) -> str:

@@ -7,7 +7,7 @@ never disturbed and file systems without flock work.
 evaluation.h5 holds the one validation of a checkpoint, made by the job "evaluate"; it is read as a member whose only
 validation is that one.
 
-tasks.h5 (the same job on evaluation tasks) is read as a member without any validation, and its tasks.
+tasks.h5 (job "tasks") is read as a member without any validation, and its tasks.
 
 capacity.h5 (job "capacity") holds embedding matrices, cell_*.h5 (job "packing") one cell of a packing experiment each; they
 may lie in a run's folder or anywhere else.

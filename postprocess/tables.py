@@ -24,12 +24,12 @@ def text_blocks(rows: list, blocks: list[list[str]]) -> str:
 
 
 def definition_text(keys, rows: list = ()) -> str:
-    """The definitions of columns, folded for a terminal."""
-    return folded([f"{heading}: {definition}" for heading, definition in numbers.definitions(keys, rows)])
+    """The definitions of columns, wrapped for a terminal."""
+    return wrapped([f"{heading}: {definition}" for heading, definition in numbers.definitions(keys, rows)])
 
 
-def folded(lines: list[str]) -> str:
-    """Lines of text, folded for a terminal."""
+def wrapped(lines: list[str]) -> str:
+    """Lines of text, wrapped for a terminal."""
     return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
                      for line in lines)
 

@@ -46,7 +46,7 @@ def aligned(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np
 def running_mean(values: np.ndarray, half: int) -> np.ndarray:
     """Mean over the `half` values on either side and the value itself.
 
-    At the ends the window is shorter on both sides alike, so that a straight line stays one and the ends stay.
+    At the ends there are fewer values on both sides alike, so that a straight line stays one and the ends stay.
     """
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     at = np.arange(values.size)

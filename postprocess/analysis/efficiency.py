@@ -23,7 +23,7 @@ from .variants import Variant, ordered, pairs
 METHOD = ("Method: running mean of 3 validations (curves of fewer than 10 are not smoothed), running minimum, linear in "
           "log(tokens) between validations, no extrapolation; seed by seed. A curve is that of one learning-rate schedule: "
           "one that ends at the level would reach it sooner.")
-HALF_WINDOW = 1  # validations on either side: a running mean of 3
+HALF_WIDTH = 1  # validations on either side: a running mean of 3
 FEWEST = 10  # validations of a curve that is smoothed
 NOT_REACHED, BEFORE = math.inf, 0.0  # tokens of a curve that stays above the level; that starts at or below it
 
@@ -102,7 +102,7 @@ def curve(member: Member) -> tuple[np.ndarray, np.ndarray]:
 
 def monotone(loss: np.ndarray) -> np.ndarray:
     """Running mean where there are enough values, then running minimum."""
-    smooth = curves.running_mean(loss, HALF_WINDOW) if loss.size >= FEWEST else loss
+    smooth = curves.running_mean(loss, HALF_WIDTH) if loss.size >= FEWEST else loss
     return np.minimum.accumulate(smooth) if smooth.size else smooth
 
 

@@ -35,7 +35,7 @@ def run(options) -> None:
     if not shared.printed(options, rows, FULL):
         print(tables.text_table(analysis.facts(files), FACTS) + "\n")
         print(tables.text_blocks(rows, COLUMNS) + "\n")
-        print("".join(f"{tables.folded([line])}\n" for line in analysis.remarks(files)), end="")
+        print("".join(f"{tables.wrapped([line])}\n" for line in analysis.remarks(files)), end="")
         print(tables.definition_text([*FACTS, *numbers.flat(COLUMNS)]))
     if options.output:
         from ..figures import capacity as picture

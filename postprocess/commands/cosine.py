@@ -70,5 +70,5 @@ def _measured(shown: Shown, measured: cosines.Measured) -> list[str]:
     if shown.several:
         every = cosines.over_seeds(singles(shown.variants), measured)
         keys = numbers.chosen(numbers.of_members(numbers.flat(COLUMNS)), False)
-        parts.append(page.folded(f"Each of the {len(measured)} members", page.rows_table(every, keys)))
+        parts.append(page.collapsed(f"Each of the {len(measured)} members", page.rows_table(every, keys)))
     return parts

@@ -36,9 +36,9 @@ def run(options) -> None:
         return
     blocks = shared.chosen_blocks(COLUMNS, several_seeds(found))
     print(tables.text_blocks(rows, blocks))
-    print("\n" + tables.folded([f"target: {target.name}"] + analysis.remarks(rows, target)))
+    print("\n" + tables.wrapped([f"target: {target.name}"] + analysis.remarks(rows, target)))
     print("\n" + tables.definition_text(numbers.flat(blocks)))
-    print(tables.folded([analysis.METHOD]))
+    print(tables.wrapped([analysis.METHOD]))
 
 
 def section(shown: Shown) -> str:

@@ -19,11 +19,7 @@ FULL = ["bin", "lower", "upper", "ids", "targets", "share", "variant", "seeds", 
 
 
 def options(parser) -> None:
-    shared.add_run(parser)
-    shared.add_reference(parser)
-    shared.add_evaluation(parser)
-    shared.add_forms(parser.add_mutually_exclusive_group())
-    shared.add_figure(parser)
+    shared.add_table_of_validations(parser)
 
 
 def run(options) -> None:
@@ -37,7 +33,7 @@ def run(options) -> None:
         for label in result.labels:
             rows = [row for row in result.rows if row.bin == label]
             print(f"{analysis.bin_title(rows[0])}\n{tables.text_table(rows, keys)}\n")
-        print(tables.folded(analysis.remarks(result)))
+        print(tables.wrapped(analysis.remarks(result)))
         shared.print_reference(shown)
         print("\n".join(notes))
         print(tables.definition_text(["bin", "ids", "targets", *keys]))
@@ -63,4 +59,4 @@ def section(shown: Shown) -> str:
     return (head + page.figure(picture.draw(found), "Loss by token frequency", caption,
                                command_of("frequency", shown, "-o frequency.png"))
             + page.rows_table(found.of(found.variants[0]), OF_BIN) + page.listed(analysis.remarks(found))
-            + page.folded("Bin by bin", page.rows_table(found.rows, keys)) + page.definitions(keys + OF_BIN[1:]))
+            + page.collapsed("Bin by bin", page.rows_table(found.rows, keys)) + page.definitions(keys + OF_BIN[1:]))

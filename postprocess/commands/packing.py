@@ -17,7 +17,7 @@ FITS = ["data", "form", "cells", "number", "C", "r2", "mape"]
 FITS_FOUR = ["data", "cells", "C", "a", "b", "c"]
 FULL = ["source", *COLUMNS, "seconds", "learning_rate", "seed"]
 FITS_FULL = ["data", "form", "cells", "number", "C", "a", "b", "c", "r2", "mape"]
-MANY = 12  # cells: a longer table is folded
+MANY = 12  # cells: a longer table is collapsed
 
 
 def options(parser) -> None:
@@ -43,7 +43,7 @@ def run(options) -> None:
             print(tables.text_table(rows, COLUMNS) + "\n")
         print(tables.text_table(fits, FITS) + "\n")
         print(tables.text_table([fit for fit in fits if fit.form == "four-parameter"], FITS_FOUR) + "\n")
-        print("".join(f"{tables.folded([line])}\n" for line in analysis.remarks(cells, fits)), end="")
+        print("".join(f"{tables.wrapped([line])}\n" for line in analysis.remarks(cells, fits)), end="")
         print(tables.definition_text([*(COLUMNS if options.folder else []), *FITS, *FITS_FOUR]))
     if options.output:
         from ..figures import packing as picture
@@ -70,7 +70,7 @@ def of_folder(folder: Path) -> str:
         "<h2>Packing of directions</h2>",
         page.figure(picture.draw(cells, fits), "Epsilon of packings against the number of vectors", caption,
                     page.command(f"{command} -o packing.png")),
-        page.folded(f"Each of the {len(rows)} cells", page.rows_table(rows, COLUMNS), len(rows) > MANY),
+        page.collapsed(f"Each of the {len(rows)} cells", page.rows_table(rows, COLUMNS), len(rows) > MANY),
         "<h3>Laws fitted to the cells</h3>", page.rows_table(fits, FITS_FULL),
         page.listed(analysis.remarks(cells, fits)),
         page.note(f"{page.command(f'{command} --toml')} prints the measured cells' law for a deck of the job capacity."),

@@ -32,11 +32,7 @@ IN_REPORT = ["variant", "seeds", "loss", "loss_sd", "perplexity", "bits_per_byte
 
 
 def options(parser) -> None:
-    shared.add_run(parser)
-    shared.add_reference(parser)
-    shared.add_evaluation(parser)
-    shared.add_forms(parser.add_mutually_exclusive_group())
-    shared.add_figure(parser)
+    shared.add_table_of_validations(parser)
 
 
 def run(options) -> None:

@@ -18,7 +18,7 @@ DESCRIPTION = "A self-contained HTML page: figures, tables, definitions, run fac
 SECTIONS = (history, perplexity, table, frequency, efficiency, cosine, epsilon, tasks, capacity, packing)
 FACTS = {"device": "device", "ranks": "MPI ranks", "threads": "threads per rank", "blas": "matrix products",
          "precision": "precision", "gemm_gflops": "matrix-product rate (GFLOP/s)", "code_version": "code version"}
-MANY = 6  # a table of more members than this is folded
+MANY = 6  # a table of more members than this is collapsed
 
 
 def options(parser) -> None:
@@ -99,7 +99,7 @@ def _compared(variants: list[Variant]) -> str:
     shared = deck.shared([member for variant in variants for member in variant.members])
     if shared:
         lines = "\n".join(f"{key} = {_value(value)}" for key, value in shared.items())
-        parts.append(page.folded(f"Settings that all members share ({len(shared)})", f"<pre>{text(lines)}</pre>"))
+        parts.append(page.collapsed(f"Settings that all members share ({len(shared)})", f"<pre>{text(lines)}</pre>"))
     return "\n".join(parts)
 
 
@@ -115,7 +115,7 @@ def _facts_section(members: list[Member]) -> str:
     if other:
         body = [[member.name] + [values[i] for values in other.values()] for i, member in enumerate(members)]
         listing = page.table(["member", *other], body, [True] * (1 + len(other)))
-        parts.append(page.folded(f"What differs between the {len(members)} members", listing, len(members) > MANY))
+        parts.append(page.collapsed(f"What differs between the {len(members)} members", listing, len(members) > MANY))
     return "\n".join(parts)
 
 
@@ -136,7 +136,7 @@ def _deck_section(variants: list[Variant]) -> str:
     for variant in variants:
         first, others = variant.members[0], len(variant.members) - 1
         same = f"; its {others} other seed{'s differ' if others > 1 else ' differs'} only in the seed" if others else ""
-        decks.append(page.folded(f"Resolved deck of {first.name}{same}", f"<pre>{text(first.text('deck'))}</pre>"))
+        decks.append(page.collapsed(f"Resolved deck of {first.name}{same}", f"<pre>{text(first.text('deck'))}</pre>"))
     return "<h2>Decks</h2>\n" + "\n".join(decks)
 
 

@@ -37,7 +37,12 @@ def add_forms(parser) -> None:
     parser.add_argument("--markdown", action="store_true", help="all columns as a Markdown table")
 
 
-def add_evaluation(parser: argparse.ArgumentParser) -> None:
+def add_table_of_validations(parser: argparse.ArgumentParser) -> None:
+    """All options of a command whose table is of validations; see read_validations."""
+    add_run(parser)
+    add_reference(parser)
+    add_forms(parser.add_mutually_exclusive_group())
+    add_figure(parser)
     parser.add_argument("--evaluation", action="store_true", help="read evaluation.h5, which the job "
                         '"evaluate" writes, instead of the validations in history.h5')
 
@@ -65,7 +70,7 @@ def read_validations(options: argparse.Namespace) -> tuple[Shown, list[str]]:
         lines.append(f"{reader.EVALUATION} of {whose}: {what}")
     found = variants_of(run)
     reference = find_reference(found, options.reference)
-    return Shown(run, ordered(found, reference), reference), [tables.folded(lines), ""]
+    return Shown(run, ordered(found, reference), reference), [tables.wrapped(lines), ""]
 
 
 def printed(options: argparse.Namespace, rows: list, keys: list[str]) -> bool:
@@ -83,7 +88,7 @@ def chosen_blocks(blocks: list[list[str]], several: bool) -> list[list[str]]:
 
 def print_reference(shown: Shown) -> None:
     print(f"\nreference: {shown.reference.name if shown.reference else 'none'}")
-    print("".join(f"{tables.folded([line])}\n" for line in unpaired(shown.variants, shown.reference)), end="")
+    print("".join(f"{tables.wrapped([line])}\n" for line in unpaired(shown.variants, shown.reference)), end="")
 
 
 def save(figure, path: Path, options: argparse.Namespace) -> None:

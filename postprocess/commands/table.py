@@ -44,7 +44,7 @@ def run(options) -> None:
     blocks = [named(keys) for keys in shared.chosen_blocks(COLUMNS, several)]
     print(tables.text_blocks(rows, blocks))
     shared.print_reference(shown)
-    print(tables.folded(comparison.statements(rows)))
+    print(tables.wrapped(comparison.statements(rows)))
     print("\n" + tables.definition_text(numbers.flat(blocks), rows))
 
 
@@ -57,6 +57,6 @@ def section(shown: Shown) -> str:
     if shown.several:
         every = comparison.compare(singles(shown.variants), shown.reference)
         keys = numbers.chosen(numbers.of_members(numbers.flat(COLUMNS)), False)
-        parts.append(page.folded(f"Each of the {len(every)} members", page.rows_table(every, keys)))
+        parts.append(page.collapsed(f"Each of the {len(every)} members", page.rows_table(every, keys)))
     parts.append(f"<h2>More than token frequencies?</h2>\n{page.listed(comparison.statements(rows))}")
     return "\n".join(parts)

@@ -34,7 +34,7 @@ def run(options) -> None:
         print(tables.text_table(rows, keys))
         shared.print_reference(Shown(members, found, reference))
         print("".join(f"no {reader.TASKS} yet: {name}\n" for name in missing), end="")
-        print(tables.folded(analysis.remarks(scores)) + "\n")
+        print(tables.wrapped(analysis.remarks(scores)) + "\n")
         print(tables.definition_text(keys))
     if options.output:
         from ..figures import tasks as picture

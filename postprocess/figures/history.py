@@ -41,17 +41,17 @@ def _most_tokens(variants: list[Variant]) -> float:
 
 
 def _draw_losses(axes: Axes, variants: list[Variant], scale: float) -> None:
-    handles, windows, unigram = [], {1}, comparison.unigram_entropy(variants)
+    handles, widths, unigram = [], {1}, comparison.unigram_entropy(variants)
     for index, variant in enumerate(variants):
         look = style.look(index)
         tokens, losses = curves.training(variant.members)
         if tokens.size:
-            values, window = running_mean(losses.mean(axis=0))
+            values, width = running_mean(losses.mean(axis=0))
             axes.plot(tokens / scale, values, color=look.colour, linewidth=0.7, alpha=0.55)
-            windows.add(window)
+            widths.add(width)
         handles.append(_draw_validation(axes, variant, look, scale))
     several = several_seeds(variants)
-    over = f", mean of {'/'.join(map(str, sorted(windows - {1})))} logged steps" if max(windows) > 1 else ""
+    over = f", mean of {'/'.join(map(str, sorted(widths - {1})))} logged steps" if max(widths) > 1 else ""
     if several:
         handles.append(Patch(facecolor=style.REFERENCE_GREY, alpha=2 * BAND, label="band: +- sd over seeds"))
     low, high = _loss_limits(variants, unigram)
@@ -153,6 +153,6 @@ def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
 
 
 def running_mean(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """(mean over a window centred on each value, shorter at the ends; the window: 2 % of the values, odd, 1 .. 51)."""
+    """(mean over a width centred on each value, shorter at the ends; the width: 2 % of the values, odd, 1 .. 51)."""
     half = min(values.size // 100, 25)
     return curves.running_mean(values, half), 2 * half + 1
