@@ -27,7 +27,8 @@ import numpy as np
 from .failure import FILES, Failure
 
 OLDEST_VERSION = {"lexikos-tasks": (2, "holds no metrics; score the requests again")}
-NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-capacity": 2, "lexikos-packing": 1, "lexikos-tasks": 2}
+NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-capacity": 2, "lexikos-packing": 1,
+                  "lexikos-tasks": 2}
 HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
@@ -204,7 +205,8 @@ def has_tasks(folder: Path) -> bool:
 
 
 def read_tasks(folder: Path) -> tuple[Run, dict[str, list[Task]], list[str]]:
-    """(the run's members that have a tasks.h5; the tasks of each, by the member's folder; names of those that have none)."""
+    """(the run's members that have a tasks.h5; the tasks of each, by the member's folder; names of those that have
+    none)."""
     folders = _member_folders(folder, TASKS)
     if not folders:
         raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"tasks\" writes it")

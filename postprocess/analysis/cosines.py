@@ -61,7 +61,8 @@ def how_to_measure(folder: Path) -> str:
 
 
 def over_seeds(variants: list[Variant], measured: Measured) -> list[Row]:
-    """Rows by variant and set of rows, in the order of `variants`; variants of which nothing is measured are left out."""
+    """Rows by variant and set of rows, in the order of `variants`; variants of which nothing is measured are left
+    out."""
     found = []
     for variant in variants:
         folders = [member.folder.resolve().name for member in variant.members]

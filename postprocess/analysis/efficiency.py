@@ -66,7 +66,8 @@ def _row(variant: Variant, target: Variant) -> Row:
 
 
 def remarks(rows: list[Row], target: Variant) -> list[str]:
-    """What a reader must know before using the numbers: an unfinished target, and variants that not every seed reaches."""
+    """What a reader must know before using the numbers: an unfinished target, and variants that not every seed
+    reaches."""
     lines = []
     if target.status != "finished":
         lines.append(f"{target.name} is unfinished (status is {target.status}): its last loss is not its final one.")
@@ -94,7 +95,8 @@ def final_loss(member: Member) -> float:
 
 
 def curve(member: Member) -> tuple[np.ndarray, np.ndarray]:
-    """(training tokens [M], validation loss [M]), smoothed and non-increasing, without the validation before training."""
+    """(training tokens [M], validation loss [M]), smoothed and non-increasing, without the validation before
+    training."""
     tokens, loss = member.column("validation/tokens"), member.column("validation/loss")
     begun = tokens > 0
     return tokens[begun].astype(np.float64), monotone(loss[begun])

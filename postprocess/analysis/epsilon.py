@@ -1,4 +1,5 @@
-"""Epsilon of the embedding matrices while a model trains: rows of /geometry in history.h5, by variant and over seeds."""
+"""Epsilon of the embedding matrices while a model trains: rows of /geometry in history.h5, by variant and over
+seeds."""
 
 import math
 from dataclasses import dataclass

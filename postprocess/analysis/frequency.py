@@ -18,7 +18,8 @@ LARGEST_EDGE = 1e300  # an upper edge above it is "no limit"
 
 @dataclass
 class Bins:
-    """One evaluation: relative training frequency in [lower, upper), ids, targets and loss (nats per target) of each bin."""
+    """One evaluation: relative training frequency in [lower, upper), ids, targets and loss (nats per target) of each
+    bin."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -105,7 +106,8 @@ def _with_data(variant: Variant, evaluations: dict[int, dict]) -> Variant:
 
 
 def _deviation(member: Member, bins: Bins, tokens: int) -> float:
-    """Relative difference between the bins' loss, weighted by targets, and the loss over all targets; must be rounding."""
+    """Relative difference between the bins' loss, weighted by targets, and the loss over all targets; must be
+    rounding."""
     at = int(np.flatnonzero(member.column("validation/tokens") == tokens)[-1])
     total, targets = (float(member.column(f"validation/{name}")[at]) for name in ("loss", "targets"))
     used = bins.targets > 0

@@ -11,7 +11,8 @@ from ..reader import Run
 
 @dataclass
 class Shown:
-    """What a section of the report is made from: the variants in their order, and what differences are taken against."""
+    """What a section of the report is made from: the variants in their order, and what differences are taken
+    against."""
 
     run: Run
     variants: list[Variant]

@@ -1,4 +1,5 @@
-"""Epsilon and capacity of embedding matrices against their width, with the classes, random directions and published models."""
+"""Epsilon and capacity of embedding matrices against their width, with the classes, random directions and published
+models."""
 
 import math
 

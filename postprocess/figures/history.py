@@ -19,7 +19,8 @@ MOST_BANDS = 3  # more bands than these cannot be told apart: bars at the end of
 
 
 def draw(variants: list[Variant], reference: Variant | None) -> Figure:
-    """The figure of `variants` in this order; the lower panel is left out where there is nothing to take a difference to."""
+    """The figure of `variants` in this order; the lower panel is left out where there is nothing to take a difference
+    to."""
     scale, label = style.token_scale(_most_tokens(variants))
     compared = {variant.name: curves.differences(variant, reference) for variant in variants if variant is not reference}
     compared = {name: (tokens, summarise(values)) for name, (tokens, values) in compared.items() if tokens.size}

@@ -13,7 +13,8 @@ from ..analysis.variants import Variant
 
 
 def draw(variants: list[Variant], rows: list[Row], reference: Variant) -> Figure:
-    """`rows` in the order of `variants`; a small dot is one seed, the large one their mean, the bar its 95 % interval."""
+    """`rows` in the order of `variants`; a small dot is one seed, the large one their mean, the bar its 95 %
+    interval."""
     shown = [(index, variant, row) for index, (variant, row) in enumerate(zip(variants, rows))
              if variant is not reference and math.isfinite(row.difference_nats)]
     shown.sort(key=lambda item: item[2].difference_nats, reverse=True)  # the best at the top

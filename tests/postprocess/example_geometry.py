@@ -23,7 +23,8 @@ c = 0.97197234
 
 
 def write_capacity(path: Path, matrices: list[tuple[str, str, np.ndarray]], tokens="", adjusted=1.2934, **attributes) -> None:
-    """`matrices`: (file, side, [V, D]); statistics by brute force over all pairs, capacities not written but as 1, 2, 3, 4."""
+    """`matrices`: (file, side, [V, D]); statistics by brute force over all pairs, capacities not written but as 1, 2,
+    3, 4."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(path, "w") as file:
         root = {"format": "lexikos-capacity", "format_version": np.int64(2), "code_version": "v0-test",
@@ -52,12 +53,13 @@ def _write_set(group: h5py.Group, rows: np.ndarray) -> None:
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = (units @ units.T)[np.triu_indices(len(rows), 1)]
     mean, deviation = cosines.mean(), cosines.std()
+    epsilon = mean + 2.0 * deviation
     eigenvalues = np.linalg.eigvalsh(units.T @ units).clip(1e-300)
     share = np.sqrt(eigenvalues) / np.sqrt(eigenvalues).sum()
     group.attrs.update({
         "description": "", "rows": np.int64(len(rows)), "pairs": float(cosines.size), "mu": mean, "sigma": deviation,
-        "epsilon": mean + 2.0 * deviation, "class": np.int64(1 if mean + 2 * deviation > 0.2 else 2 if mean + 2 * deviation < 0.1 else 0), "skewness": 0.0, "smallest": cosines.min(),
-        "largest": cosines.max(), "epsilon_sqrt_d_half": (mean + 2.0 * deviation) * rows.shape[1] ** 0.5 / 2.0,
+        "epsilon": epsilon, "class": np.int64(np.select([epsilon > 0.2, epsilon < 0.1], [1, 2])),
+        "skewness": 0.0, "smallest": cosines.min(), "largest": cosines.max(), "epsilon_sqrt_d_half": epsilon * rows.shape[1] ** 0.5 / 2.0,
         "log10_k_jl_textbook": 1.0, "log10_k_jl_random": 2.0, "log10_k_adjusted": 3.0, "log10_k_fitted": 400.0,
         "effective_rank": np.exp(-(share * np.log(share)).sum()),
         "participation_ratio": 1.0 / (share ** 2).sum()})

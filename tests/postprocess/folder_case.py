@@ -49,7 +49,8 @@ class Folder(unittest.TestCase):
                 file.attrs[key] = value
 
     def succeed(self, *arguments: object) -> str:
-        """Standard output of a command that must succeed without a word of complaint; in this process, which is faster."""
+        """Standard output of a command that must succeed without a word of complaint; in this process, which is
+        faster."""
         out, complaints = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(complaints):
             status = main([str(argument) for argument in arguments])
@@ -57,7 +58,8 @@ class Folder(unittest.TestCase):
         return out.getvalue()
 
     def refuse(self, status: int, words: str, *arguments: object) -> None:
-        """The command must end with `status`, nothing on standard output and one line that has `words`; in this process."""
+        """The command must end with `status`, nothing on standard output and one line that has `words`; in this
+        process."""
         out, complaints = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(complaints):
             found = main([str(argument) for argument in arguments])

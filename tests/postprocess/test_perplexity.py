@@ -1,4 +1,5 @@
-"""postprocess over seeds: variants, paired statistics against SciPy, perplexity in all units, loss by token frequency."""
+"""postprocess over seeds: variants, paired statistics against SciPy, perplexity in all units, loss by token
+frequency."""
 
 import csv
 import io

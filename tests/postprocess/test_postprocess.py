@@ -120,7 +120,8 @@ class Numbers(Folder):
                 tables.csv_table(rows, ["variant", key])
 
     def test_difference_in_nats_and_both_percentages(self):
-        """The published example: 0.087 nats below tied is 8.3 % of the reference's and 9.1 % of the member's perplexity."""
+        """The published example: 0.087 nats below tied is 8.3 % of the reference's and 9.1 % of the member's
+        perplexity."""
         self.member("tied", [5.0, 4.0])
         self.member("lev", [5.2, 3.913])
         lev = self.rows()["lev"]

@@ -51,7 +51,8 @@ def metrics_of(choices, gold, words) -> list[tuple]:
     right = {name: np.argmax(choices / lengths, axis=1) == gold for name, lengths in
              (("acc", [1, 1]), ("acc_norm", [4, 4]), ("acc_bytes", [4, 8]))}
     found = [(0, name, each, np.ones(len(choices)), 0, 0.5) for name, each in right.items()]
-    found += [(1, "acc", GREEDY, np.ones(len(words)), 0, math.nan), (1, "perplexity", -words, np.ones(len(words)), 1, math.nan)]
+    found += [(1, "acc", GREEDY, np.ones(len(words)), 0, math.nan),
+              (1, "perplexity", -words, np.ones(len(words)), 1, math.nan)]
     return found + [(2, "word_perplexity", -PAGES, PAGE_WORDS, 1, math.nan),
                     (2, "byte_perplexity", -PAGES, PAGE_BYTES, 1, math.nan),
                     (2, "bits_per_byte", -PAGES / math.log(2.0), PAGE_BYTES, 0, math.nan)]
