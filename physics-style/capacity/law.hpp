@@ -6,7 +6,7 @@
 //   four-parameter          k = (d exp((eps^2 d^c / C)^(1/b)))^(1/a)
 //
 // The laws hold for eps > 0; an eps below 0 (rows that repel each other) is taken as 0. Their
-// inverses, eps of k, are what packings are fitted to: postprocess/analysis/packing_fits.py.
+// inverses, eps of k, are what packings are fitted to: postprocess/analysis/law.py.
 #pragma once
 
 #include <string>

@@ -314,8 +314,8 @@ class Answer {
   double smallest_ = 2, largest_ = -2;
 };
 
-/// Makes the product of a tile once more, for the time it takes by itself: the machine's limit at this
-/// moment, on these panels.
+/// Makes the product of a tile once more, for the time it takes by itself: the machine's limit at
+/// this moment, on these panels.
 template <class S>
 void sample_product(View2<const S> left, View2<const S> right, View2<S> cosines,
                     GemmSamples& samples) {

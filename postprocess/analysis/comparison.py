@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass
 class Row(Difference):
-    """One variant's numbers, over its seeds; the definitions that readers see are in `definitions.py`."""
+    """One variant's numbers, over its seeds; the definitions that readers see are in numbers.py."""
 
     variant: str
     seeds: int
