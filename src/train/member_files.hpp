@@ -14,35 +14,29 @@ namespace lexikos {
 void make_directory(const std::string& path);
 
 /// Writes folder/checkpoint_<step>.h5 with parameters, moments (all must be here) and history.
-template <class S>
 void save_state(const std::string& folder, const CheckpointHeader& header,
-                const Parameters<S>& parameters, const History& history);
+                const Parameters<float>& parameters, const History& history);
 
 /// Writes folder/checkpoint_<step>.h5 where each rank may hold no more than a slice of the moments;
 /// the root writes. Collective: if it fails, all ranks throw its error.
-template <class S>
 void save_shared_state(const Communicator& comm, const std::string& folder,
-                       const CheckpointHeader& header, const Parameters<S>& parameters,
+                       const CheckpointHeader& header, const Parameters<float>& parameters,
                        const History& history);
 
 /// Reads a checkpoint into parameters, moments (those of parameters.moment_range()) and history.
 /// Throws Error(file).
-template <class S>
-CheckpointHeader load_state(const std::string& path, Parameters<S>& parameters, History& history,
-                            SealCheck seal);
+CheckpointHeader load_state(const std::string& path, Parameters<float>& parameters,
+                            History& history, SealCheck seal);
 
 /// Reads the parameters of a checkpoint, and nothing else of it. Throws Error(file).
-template <class S>
-CheckpointHeader load_values(const std::string& path, Parameters<S>& parameters);
+CheckpointHeader load_values(const std::string& path, Parameters<float>& parameters);
 
 /// The V x D input matrix, materialised, and the head's, in host memory, row by row.
-template <class S>
-std::vector<float> input_matrix_on_host(Model<S>& model);
-template <class S>
-std::vector<float> output_matrix_on_host(const Model<S>& model);
+std::vector<float> input_matrix_on_host(Model<float>& model);
+std::vector<float> output_matrix_on_host(const Model<float>& model);
 
 /// Writes the materialised input matrix and the head's.
-template <class S>
-void save_embedding_file(const std::string& path, const Attributes& attributes, Model<S>& model);
+void save_embedding_file(const std::string& path, const Attributes& attributes,
+                         Model<float>& model);
 
 }  // namespace lexikos

@@ -8,8 +8,7 @@ namespace lexikos {
 namespace {
 
 /// Places and mean losses of the step's samples, each rank filling in its own. A NaN stays one.
-template <class S>
-void examine_samples(const Model<S>& model, const StepBatch& batch, const BatchLoader& loader,
+void examine_samples(const Model<float>& model, const StepBatch& batch, const BatchLoader& loader,
                      Index step, const Communicator& comm, PostMortem& found) {
   const Index T = model.shape().context;
   const Index all = batch.targets_global / T;
@@ -47,15 +46,15 @@ NotFinite::NotFinite(const StepRecord& record, PostMortem found)
       record(record),
       found(std::move(found)) {}
 
-template <class S>
-PostMortem examine(const ExecSpace& space, const Model<S>& model, const StepBatch& batch,
+PostMortem examine(const ExecSpace& space, const Model<float>& model, const StepBatch& batch,
                    const BatchLoader& loader, Index step, const Communicator& comm) {
   PostMortem found;
   found.step = step;
   examine_samples(model, batch, loader, step, comm, found);
-  const Parameters<S>& parameters = model.parameters();
-  const auto bad = [&](const Buffer<S>& arena, const ParameterInfo& info) {
-    return count_not_finite<S>(space, View1<const S>(arena.data() + info.offset, info.size));
+  const Parameters<float>& parameters = model.parameters();
+  const auto bad = [&](const Buffer<float>& arena, const ParameterInfo& info) {
+    return count_not_finite<float>(space,
+                                   View1<const float>(arena.data() + info.offset, info.size));
   };
   for (const ParameterInfo& info : model.list().infos()) {
     found.parameters.push_back(info.name);
@@ -65,12 +64,5 @@ PostMortem examine(const ExecSpace& space, const Model<S>& model, const StepBatc
   }
   return found;
 }
-
-#define LEXIKOS_POST_MORTEM(S)                                                        \
-  template PostMortem examine<S>(const ExecSpace&, const Model<S>&, const StepBatch&, \
-                                 const BatchLoader&, Index, const Communicator&);
-LEXIKOS_POST_MORTEM(float)
-LEXIKOS_POST_MORTEM(double)
-#undef LEXIKOS_POST_MORTEM
 
 }  // namespace lexikos

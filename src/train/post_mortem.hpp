@@ -19,8 +19,7 @@ class NotFinite : public Error {
 };
 
 /// Looks at the model as forward_backward and the sum over ranks have left it. Collective.
-template <class S>
-PostMortem examine(const ExecSpace& space, const Model<S>& model, const StepBatch& batch,
+PostMortem examine(const ExecSpace& space, const Model<float>& model, const StepBatch& batch,
                    const BatchLoader& loader, Index step, const Communicator& comm);
 
 }  // namespace lexikos
