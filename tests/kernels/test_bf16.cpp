@@ -52,9 +52,13 @@ class Using {
   GemmLibrary before_;
 };
 
+/// What is in use here, and what a host falls back on where its processor has no bf16.
 std::vector<GemmLibrary> libraries() {
   std::vector<GemmLibrary> all{gemm_library<Bf16>()};
-  if (all[0] != GemmLibrary::loops) all.push_back(GemmLibrary::loops);
+  for (const GemmLibrary other : {GemmLibrary::widened, GemmLibrary::loops}) {
+    const bool here = other == GemmLibrary::loops || device_is_host;
+    if (here && other != all[0]) all.push_back(other);
+  }
   return all;
 }
 
@@ -204,6 +208,22 @@ TEST_CASE("bf16 products agree with triple loops", "[bf16][gemm]") {
     }
   }
   CHECK_THROWS_AS(use_gemm_library<Bf16>(GemmLibrary::kokkos_kernels), Error);
+}
+
+TEST_CASE("widened products of several tiles and panels agree with triple loops",
+          "[bf16][gemm][widened]") {
+  if (!device_is_host) return;
+  const Using use(GemmLibrary::widened);
+  for (const Shape& s : {Shape{300, 270, 400}, Shape{17, 600, 800}}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        CAPTURE(s.m, s.n, s.k, ta, tb);
+        CHECK(gemm_error<float>(s, ta, tb, 0.5, -1.25) <= 1);
+        CHECK(gemm_error<Bf16>(s, ta, tb, 0.5, -1.25) <= 1);
+        CHECK(gemm_error<float>(s, ta, tb, 1, 0) <= 1);
+      }
+    }
+  }
 }
 
 TEST_CASE("bf16 batched products leave gaps alone", "[bf16][gemm]") {

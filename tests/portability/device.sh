@@ -110,7 +110,9 @@ compile_all() {
   while read -r folder; do include+=(-isystem "$folder"); done < <(host_includes)
   if ((${#files[@]} == 0)); then
     whole=yes
-    mapfile -t files < <(find "$root/src" "$root/physics-style" -name '*.cpp' | sort)
+    # A device build has neither oneDNN nor, here, Kokkos Kernels.
+    mapfile -t files < <(find "$root/src" "$root/physics-style" -name '*.cpp' \
+      ! -name onednn.cpp ! -name kokkos_kernels.cpp | sort)
   fi
   command=("$@" "${kokkos_include[@]}" "${include[@]}" -I "$root/src" -I "$root/physics-style"
     -I "$build/generated" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)

@@ -1,33 +1,57 @@
 #include "kernels/gemm/gemm.hpp"
 
+#include <algorithm>
+#include <iterator>
+
+#include "kernels/gemm/kokkos_kernels.hpp"
 #include "kernels/gemm/onednn.hpp"
 #include "kernels/gemm/vendor.hpp"
+#include "kernels/gemm/widened.hpp"
 #include "utils/error.hpp"
-
-#if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
-#include <KokkosBatched_Gemm_Decl.hpp>
-#include <KokkosBatched_Gemm_Serial_Impl.hpp>
-#include <KokkosBatched_Gemm_Team_Impl.hpp>
-#include <KokkosBlas3_gemm.hpp>
-#endif
 
 namespace lexikos {
 namespace {
 
-#if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
 template <class A>
-inline constexpr bool in_kokkos_kernels = !std::is_same_v<A, Bf16>;
-#else
-template <class A>
-inline constexpr bool in_kokkos_kernels = false;
-#endif
+bool has(GemmLibrary library) {
+  switch (library) {
+    case GemmLibrary::vendor:
+      return vendor::available();
+    case GemmLibrary::onednn:
+      return onednn::has<A>();
+    case GemmLibrary::widened:
+      return device_is_host && std::is_same_v<A, Bf16>;
+    case GemmLibrary::kokkos_kernels:
+      return kokkos_kernels::has<A>();
+    default:
+      return true;
+  }
+}
+
+const char* name_of(GemmLibrary library) {
+  switch (library) {
+    case GemmLibrary::vendor:
+      return "vendor";
+    case GemmLibrary::onednn:
+      return "onednn";
+    case GemmLibrary::widened:
+      return "widened";
+    case GemmLibrary::kokkos_kernels:
+      return "kokkos_kernels";
+    default:
+      return "loops";
+  }
+}
+
+/// The fastest first.
+constexpr GemmLibrary all_libraries[] = {GemmLibrary::vendor, GemmLibrary::onednn,
+                                         GemmLibrary::widened, GemmLibrary::kokkos_kernels,
+                                         GemmLibrary::loops};
 
 template <class A>
 GemmLibrary& library_in_use() {
-  static GemmLibrary library = vendor::available      ? GemmLibrary::vendor
-                               : onednn::has<A>()     ? GemmLibrary::onednn
-                               : in_kokkos_kernels<A> ? GemmLibrary::kokkos_kernels
-                                                      : GemmLibrary::loops;
+  static GemmLibrary library =
+      *std::find_if(std::begin(all_libraries), std::end(all_libraries), has<A>);
   return library;
 }
 
@@ -82,81 +106,40 @@ void loops_batched(const ExecSpace& space, Op op_a, Op op_b, Extents e, Index co
       });
 }
 
-#if defined(LEXIKOS_HAVE_KOKKOS_KERNELS)
-const char* letter(Op op) { return op == Op::none ? "N" : "T"; }
+template <class A, class C>
+void onednn_batched(Op op_a, Op op_b, Extents e, Index count, Wide<A> alpha, MatrixBatch<const A> a,
+                    MatrixBatch<const A> b, Wide<A> beta, MatrixBatch<C> c) {
+  // Inside a parallel region oneDNN runs each product on the calling thread only.
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  Kokkos::parallel_for("Lexikos::gemm::batched",
+                       Kokkos::RangePolicy<Host, Kokkos::IndexType<Index>>(0, count),
+                       [=](const Index g) {
+                         onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data + g * a.stride,
+                                            b.data + g * b.stride, beta, c.data + g * c.stride);
+                       });
+  Host().fence();
+}
 
-template <class S>
-void kernels_gemm(const ExecSpace& space, Op op_a, Op op_b, S alpha, View2<const S> a,
-                  View2<const S> b, S beta, View2<S> c) {
-  // Kokkos Kernels before 4.0 works on the default instance only.
-  if constexpr (requires { KokkosBlas::gemm(space, "N", "N", alpha, a, b, beta, c); }) {
-    KokkosBlas::gemm(space, letter(op_a), letter(op_b), alpha, a, b, beta, c);
-  } else {
-    space.fence();
-    KokkosBlas::gemm(letter(op_a), letter(op_b), alpha, a, b, beta, c);
+/// Widened products; nothing is chosen so for other factors than bf16.
+template <class A, class C>
+void widened_batched(Op op_a, Op op_b, Extents e, Index count, Wide<A> alpha,
+                     MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta,
+                     MatrixBatch<C> c) {
+  if constexpr (std::is_same_v<A, Bf16>) {
+    widened::gemm_batched<C>(op_a, op_b, e.m, e.n, e.k, count, alpha, a, b, beta, c);
   }
 }
 
-template <class S, class TransA, class TransB>
-void kernels_batched(const ExecSpace& space, Index count, S alpha, MatrixBatch<const S> a,
-                     MatrixBatch<const S> b, S beta, MatrixBatch<S> c) {
-  Kokkos::parallel_for(
-      "Lexikos::gemm::batched",
-      Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(count), Kokkos::AUTO),
-      KOKKOS_LAMBDA(const TeamMember& member) {
-        const Index g = member.league_rank();
-        const View2<const S> a_g(a.data + g * a.stride, a.rows, a.cols);
-        const View2<const S> b_g(b.data + g * b.stride, b.rows, b.cols);
-        const View2<S> c_g(c.data + g * c.stride, c.rows, c.cols);
-        KokkosBatched::TeamGemm<TeamMember, TransA, TransB,
-                                KokkosBatched::Algo::Gemm::Unblocked>::invoke(member, alpha, a_g,
-                                                                              b_g, beta, c_g);
-      });
-}
-
-template <class S>
-void kernels_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, S alpha,
-                     MatrixBatch<const S> a, MatrixBatch<const S> b, S beta, MatrixBatch<S> c) {
-  using No = KokkosBatched::Trans::NoTranspose;
-  using Yes = KokkosBatched::Trans::Transpose;
-  if (op_a == Op::none && op_b == Op::none) {
-    kernels_batched<S, No, No>(space, count, alpha, a, b, beta, c);
-  } else if (op_a == Op::none) {
-    kernels_batched<S, No, Yes>(space, count, alpha, a, b, beta, c);
-  } else if (op_b == Op::none) {
-    kernels_batched<S, Yes, No>(space, count, alpha, a, b, beta, c);
-  } else {
-    kernels_batched<S, Yes, Yes>(space, count, alpha, a, b, beta, c);
+template <class A, class C>
+void widened_on_thread(Op op_a, Op op_b, Extents e, Wide<A> alpha, MatrixBatch<const A> a,
+                       MatrixBatch<const A> b, Wide<A> beta, MatrixBatch<C> c) {
+  if constexpr (std::is_same_v<A, Bf16>) {
+    widened::gemm_on_thread<C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data, b.data, beta, c.data);
   }
 }
 
-template <class S, class TransA, class TransB>
-void kernels_on_thread(S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b, S beta,
-                       MatrixBatch<S> c) {
-  KokkosBatched::SerialGemm<TransA, TransB, KokkosBatched::Algo::Gemm::Unblocked>::invoke(
-      alpha, View2<const S>(a.data, a.rows, a.cols), View2<const S>(b.data, b.rows, b.cols), beta,
-      View2<S>(c.data, c.rows, c.cols));
-}
-
 template <class S>
-void kernels_on_thread(Op op_a, Op op_b, S alpha, MatrixBatch<const S> a, MatrixBatch<const S> b,
-                       S beta, MatrixBatch<S> c) {
-  using No = KokkosBatched::Trans::NoTranspose;
-  using Yes = KokkosBatched::Trans::Transpose;
-  if (op_a == Op::none && op_b == Op::none) {
-    kernels_on_thread<S, No, No>(alpha, a, b, beta, c);
-  } else if (op_a == Op::none) {
-    kernels_on_thread<S, No, Yes>(alpha, a, b, beta, c);
-  } else if (op_b == Op::none) {
-    kernels_on_thread<S, Yes, No>(alpha, a, b, beta, c);
-  } else {
-    kernels_on_thread<S, Yes, Yes>(alpha, a, b, beta, c);
-  }
-}
-#endif
-
-template <class S>
-MatrixBatch<S> alone(const View2<S>& x) {
+MatrixBatch<S> single(const View2<S>& x) {
   return {x.data(), Index(x.extent(0)), Index(x.extent(1)), 0};
 }
 
@@ -176,6 +159,8 @@ std::string gemm_library_name() {
       return onednn::name();
     case GemmLibrary::kokkos_kernels:
       return "Kokkos Kernels";
+    case GemmLibrary::widened:
+      return "widened to fp32, " + gemm_library_name<float>();
     default:
       return "plain loops, slow: this build has no library for that scalar";
   }
@@ -183,16 +168,13 @@ std::string gemm_library_name() {
 
 template <class A>
 void use_gemm_library(GemmLibrary library) {
-  if (library == GemmLibrary::vendor && !vendor::available) {
-    fail(Status::resource, "gemm: this build is not for a GPU; use onednn or kokkos_kernels");
-  }
-  if (library == GemmLibrary::onednn && !onednn::has<A>()) {
-    fail(Status::resource,
-         "gemm: this build has no oneDNN for that scalar; use kokkos_kernels or loops");
-  }
-  if (library == GemmLibrary::kokkos_kernels && !in_kokkos_kernels<A>) {
-    fail(Status::resource,
-         "gemm: this build has no Kokkos Kernels for that scalar; use onednn or loops");
+  if (!has<A>(library)) {
+    std::string there;
+    for (const GemmLibrary other : all_libraries) {
+      if (has<A>(other)) there += std::string(there.empty() ? "" : ", ") + name_of(other);
+    }
+    fail(Status::resource, std::string("gemm: ") + name_of(library) +
+                               " has no products of that scalar here; there are: " + there);
   }
   library_in_use<A>() = library;
 }
@@ -207,18 +189,22 @@ void gemm(const ExecSpace& space, Op op_a, Op op_b, Wide<A> alpha, View2<const A
   if (e.m == 0 || e.n == 0) return;
   switch (gemm_library<A>()) {
     case GemmLibrary::vendor:
-      vendor::gemm_batched<A, C>(space, op_a, op_b, e.m, e.n, e.k, 1, alpha, alone(a), alone(b),
-                                 beta, alone(c));
+      vendor::gemm_batched<A, C>(space, op_a, op_b, e.m, e.n, e.k, 1, alpha, single(a), single(b),
+                                 beta, single(c));
       return;
     case GemmLibrary::onednn:
       space.fence();
       onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data(), b.data(), beta, c.data());
       return;
+    case GemmLibrary::widened:
+      space.fence();
+      widened_batched<A, C>(op_a, op_b, e, 1, alpha, single(a), single(b), beta, single(c));
+      return;
     case GemmLibrary::kokkos_kernels:
-      if constexpr (in_kokkos_kernels<A>) kernels_gemm(space, op_a, op_b, alpha, a, b, beta, c);
+      kokkos_kernels::gemm<A, C>(space, op_a, op_b, alpha, a, b, beta, c);
       return;
     case GemmLibrary::loops:
-      loops_batched<A, C>(space, op_a, op_b, e, 1, alpha, alone(a), alone(b), beta, alone(c));
+      loops_batched<A, C>(space, op_a, op_b, e, 1, alpha, single(a), single(b), beta, single(c));
       return;
   }
 }
@@ -228,29 +214,25 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, Wide<A>
                   MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta, MatrixBatch<C> c) {
   const Extents e = extents_of(op_a, a.rows, a.cols, op_b, b.rows, b.cols, c.rows, c.cols);
   if (count == 0) return;
-  if (gemm_library<A>() == GemmLibrary::vendor) {
-    vendor::gemm_batched<A, C>(space, op_a, op_b, e.m, e.n, e.k, count, alpha, a, b, beta, c);
-    return;
-  }
-  if constexpr (onednn::available) {
-    if (gemm_library<A>() == GemmLibrary::onednn) {
-      // Inside a parallel region oneDNN runs each product on the calling thread alone.
-      Kokkos::parallel_for("Lexikos::gemm::batched",
-                           Kokkos::RangePolicy<ExecSpace>(space, 0, count), [=](const Index g) {
-                             onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha,
-                                                a.data + g * a.stride, b.data + g * b.stride, beta,
-                                                c.data + g * c.stride);
-                           });
+  switch (gemm_library<A>()) {
+    case GemmLibrary::vendor:
+      vendor::gemm_batched<A, C>(space, op_a, op_b, e.m, e.n, e.k, count, alpha, a, b, beta, c);
       return;
-    }
-  }
-  if constexpr (in_kokkos_kernels<A>) {
-    if (gemm_library<A>() == GemmLibrary::kokkos_kernels) {
-      kernels_batched(space, op_a, op_b, count, alpha, a, b, beta, c);
+    case GemmLibrary::onednn:
+      space.fence();
+      onednn_batched<A, C>(op_a, op_b, e, count, alpha, a, b, beta, c);
       return;
-    }
+    case GemmLibrary::widened:
+      space.fence();
+      widened_batched<A, C>(op_a, op_b, e, count, alpha, a, b, beta, c);
+      return;
+    case GemmLibrary::kokkos_kernels:
+      kokkos_kernels::gemm_batched<A, C>(space, op_a, op_b, count, alpha, a, b, beta, c);
+      return;
+    case GemmLibrary::loops:
+      loops_batched<A, C>(space, op_a, op_b, e, count, alpha, a, b, beta, c);
+      return;
   }
-  loops_batched<A, C>(space, op_a, op_b, e, count, alpha, a, b, beta, c);
 }
 
 template <class A, class C>
@@ -261,18 +243,17 @@ void gemm_on_thread(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, Mat
     fail(Status::resource,
          "gemm: a product on a host thread, of device memory; a fault in Lexikos");
   } else {
-    if (gemm_library<A>() == GemmLibrary::onednn) {
+    const GemmLibrary library = gemm_library<A>();
+    if (library == GemmLibrary::onednn) {
       onednn::gemm<A, C>(op_a, op_b, e.m, e.n, e.k, alpha, a.data, b.data, beta, c.data);
-      return;
-    }
-    if constexpr (in_kokkos_kernels<A>) {
-      if (gemm_library<A>() == GemmLibrary::kokkos_kernels) {
-        kernels_on_thread(op_a, op_b, alpha, a, b, beta, c);
-        return;
+    } else if (library == GemmLibrary::kokkos_kernels) {
+      kokkos_kernels::gemm_on_thread<A, C>(op_a, op_b, alpha, a, b, beta, c);
+    } else if (library == GemmLibrary::widened) {
+      widened_on_thread<A, C>(op_a, op_b, e, alpha, a, b, beta, c);
+    } else {
+      for (Index i = 0; i < e.m; ++i) {
+        loops_row<A, C>(HostLane{}, i, op_a, op_b, e, alpha, a.data, b.data, beta, c.data);
       }
-    }
-    for (Index i = 0; i < e.m; ++i) {
-      loops_row<A, C>(HostLane{}, i, op_a, op_b, e, alpha, a.data, b.data, beta, c.data);
     }
   }
 }

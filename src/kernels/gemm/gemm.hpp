@@ -1,10 +1,12 @@
 // The one wrapper around matrix products. Nothing else in the code calls a BLAS.
-// All matrices are row-major and contiguous. Four implementations stand behind it:
+// All matrices are row-major and contiguous. Five implementations stand behind it:
 //   vendor          cuBLAS or hipBLAS with the CUDA or HIP backend
-//   onednn          fp32 and bf16 on a host backend, where the library was found
+//   onednn          on a host backend, where the library was found: fp32, and bf16 where the
+//                   processor has instructions for it
+//   widened         bf16 on other hosts: tiles widened to fp32, multiplied by what fp32 uses
 //   kokkos_kernels  fp32 and fp64 on any backend
-//   loops           bf16 on any backend: right, and slow
-// The choice is made once for each scalar and printed at start.
+//   loops           everything everywhere: right, and slow
+// The first that has products of a scalar is taken at start, and printed.
 //
 // Factors of type A are multiplied and summed in Wide<A>: fp32 for bf16. The product is of type A
 // or Wide<A>.
@@ -17,7 +19,7 @@
 namespace lexikos {
 
 enum class Op { none, transpose };
-enum class GemmLibrary { vendor, onednn, kokkos_kernels, loops };
+enum class GemmLibrary { vendor, onednn, widened, kokkos_kernels, loops };
 
 /// The library in use for factors of type A.
 template <class A>
@@ -27,8 +29,8 @@ GemmLibrary gemm_library();
 template <class A>
 std::string gemm_library_name();
 
-/// Chooses another library from here on (tests, and `parallel.gemm` of a deck).
-/// Throws Error(resource) where this build or scalar does not have it.
+/// Chooses another library from here on, for tests and measurements. Errors (Status::resource):
+/// the library is not in this build, or has no products of A on this processor.
 template <class A>
 void use_gemm_library(GemmLibrary library);
 
@@ -45,12 +47,12 @@ struct MatrixBatch {
   Index rows, cols, stride;
 };
 
-/// The same for every g < count, in parallel over g.
+/// C_g = alpha op(A_g) op(B_g) + beta C_g for every g < count, as `gemm`, in parallel over g.
 template <class A, class C = A>
 void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index count, Wide<A> alpha,
                   MatrixBatch<const A> a, MatrixBatch<const A> b, Wide<A> beta, MatrixBatch<C> c);
 
-/// One product on the calling thread alone, for parallel loops of host backends; the batch's
+/// One product on the calling thread, for parallel loops of host backends; the batch's
 /// strides are not read. Errors (Status::resource): called on a device backend.
 template <class A, class C = A>
 void gemm_on_thread(Op op_a, Op op_b, Wide<A> alpha, MatrixBatch<const A> a, MatrixBatch<const A> b,

@@ -1,19 +1,14 @@
 #include "kernels/gemm/onednn.hpp"
 
-#include "utils/error.hpp"
-
-#if defined(LEXIKOS_HAVE_ONEDNN)
 #include <cstddef>
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <tuple>
 #include <vector>
-#endif
+
+#include "utils/error.hpp"
 
 namespace lexikos::onednn {
-
-#if defined(LEXIKOS_HAVE_ONEDNN)
-
 namespace {
 
 using Type = dnnl::memory::data_type;
@@ -116,19 +111,19 @@ std::string name() {
          std::to_string(v->patch);
 }
 
-template <class A>
-bool has() {
-  if constexpr (!available || std::is_same_v<A, double>) return false;
-  if constexpr (std::is_same_v<A, float>) return true;
-  static const bool compiles = [] {
-    try {
-      compile({Op::none, Op::none, 64, 64, 64, 1.0f, 0.0f, Type::f32});
-      return true;
-    } catch (const dnnl::error&) {
-      return false;
-    }
-  }();
-  return compiles;
+template <>
+bool has<float>() {
+  return true;
+}
+template <>
+bool has<double>() {
+  return false;
+}
+template <>
+bool has<Bf16>() {
+  // Each instruction set of oneDNN's is a set of bits that holds those it extends.
+  constexpr unsigned needed = dnnl_cpu_isa_avx512_core_bf16;
+  return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & needed) == needed;
 }
 
 template <class A, class C>
@@ -150,27 +145,8 @@ void gemm(Op op_a, Op op_b, Index m, Index n, Index k, Wide<A> alpha, const A* a
   }
 }
 
-#else
-
-std::string name() { return ""; }
-
-template <class A>
-bool has() {
-  return false;
-}
-
-template <class A, class C>
-void gemm(Op, Op, Index, Index, Index, Wide<A>, const A*, const A*, Wide<A>, C*) {
-  fail(Status::resource, "gemm: this build has no oneDNN; a fault in Lexikos");
-}
-
-#endif
-
 #define LEXIKOS_ONEDNN_GEMM(A, C) \
   template void gemm<A, C>(Op, Op, Index, Index, Index, Wide<A>, const A*, const A*, Wide<A>, C*);
-template bool has<float>();
-template bool has<double>();
-template bool has<Bf16>();
 LEXIKOS_ONEDNN_GEMM(float, float)
 LEXIKOS_ONEDNN_GEMM(double, double)
 LEXIKOS_ONEDNN_GEMM(Bf16, Bf16)

@@ -1,4 +1,5 @@
-// oneDNN's matrix products in host memory: fp32, and bf16 with fp32 sums. Only gemm.cpp calls them.
+// oneDNN's matrix products in host memory: fp32, and bf16 with fp32 sums. Only gemm.cpp calls them;
+// where the library was not found, no_onednn.cpp stands for it.
 #pragma once
 
 #include <string>
@@ -7,16 +8,11 @@
 
 namespace lexikos::onednn {
 
-#if defined(LEXIKOS_HAVE_ONEDNN)
-inline constexpr bool available = device_is_host;
-#else
-inline constexpr bool available = false;
-#endif
-
 /// "oneDNN 2.6.3"; empty where there is none.
 std::string name();
 
-/// True where the library has products of A on this processor.
+/// True where the library multiplies A with instructions of this processor: fp32 everywhere, bf16
+/// where it finds AVX-512 with bf16 or more (ONEDNN_MAX_CPU_ISA hides instructions from it).
 template <class A>
 bool has();
 

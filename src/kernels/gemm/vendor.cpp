@@ -6,14 +6,12 @@
 
 #if defined(LEXIKOS_HAVE_CUBLAS)
 #include <cublas_v2.h>
-#elif defined(LEXIKOS_HAVE_HIPBLAS)
-#define HIPBLAS_V2  // types of HIP itself; what hipBLAS 3 has alone
+#else
+#define HIPBLAS_V2  // types of HIP itself; all that hipBLAS 3 has
 #include <hipblas/hipblas.h>
 #endif
 
 namespace lexikos::vendor {
-
-#if defined(LEXIKOS_HAVE_CUBLAS) || defined(LEXIKOS_HAVE_HIPBLAS)
 
 namespace {
 
@@ -68,8 +66,9 @@ Handle handle() {
 
 int narrow(Index x) {
   if (x > std::numeric_limits<int>::max()) {
-    fail(Status::resource, "gemm: an extent of " + std::to_string(x) +
-                               " is more than the GPU's BLAS takes; a smaller batch.micro helps");
+    fail(Status::resource,
+         "gemm: an extent of " + std::to_string(x) +
+             " is more than the GPU's BLAS takes; a smaller batch.micro_batch helps");
   }
   return static_cast<int>(x);
 }
@@ -113,6 +112,8 @@ auto multiply(Handle h, const Matrices<Bf16>& x, const float* alpha, const float
 
 }  // namespace
 
+bool available() { return true; }
+
 std::string name() {
 #if defined(LEXIKOS_HAVE_CUBLAS)
   int version = 0;
@@ -136,18 +137,6 @@ void gemm_batched(const ExecSpace& space, Op op_a, Op op_b, Index m, Index n, In
                       a.stride,        narrow(c.cols),  c.stride,  narrow(count)};
   check(multiply(handle(), x, &alpha, &beta, c.data), "multiply");
 }
-
-#else
-
-std::string name() { return ""; }
-
-template <class A, class C>
-void gemm_batched(const ExecSpace&, Op, Op, Index, Index, Index, Index, Wide<A>,
-                  MatrixBatch<const A>, MatrixBatch<const A>, Wide<A>, MatrixBatch<C>) {
-  fail(Status::resource, "gemm: this build has no GPU library; a fault in Lexikos");
-}
-
-#endif
 
 #define LEXIKOS_VENDOR_GEMM(A, C)                                                                 \
   template void gemm_batched<A, C>(const ExecSpace&, Op, Op, Index, Index, Index, Index, Wide<A>, \

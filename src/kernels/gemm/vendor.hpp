@@ -1,5 +1,5 @@
 // The matrix products of the GPU's vendor: cuBLAS with CUDA, hipBLAS with HIP. Only gemm.cpp calls
-// them; without either, `name` is empty and the other functions are never called.
+// them; in builds for a host no_vendor.cpp stands for it.
 #pragma once
 
 #include <string>
@@ -8,11 +8,8 @@
 
 namespace lexikos::vendor {
 
-#if defined(LEXIKOS_HAVE_CUBLAS) || defined(LEXIKOS_HAVE_HIPBLAS)
-inline constexpr bool available = true;
-#else
-inline constexpr bool available = false;
-#endif
+/// True where this build has one of the two.
+bool available();
 
 /// "cuBLAS 13.0.2"; empty where there is none.
 std::string name();
