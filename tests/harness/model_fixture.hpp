@@ -11,6 +11,13 @@
 
 namespace lexikos::test {
 
+/// Terms that are summed one after another on the longest way from an interface's vectors to the
+/// logits: in each block C, E, T, C, C and F, and C in the head. For rounding_of_sums, with the
+/// largest logit: what a block's sums are of is about as large as that where weights are.
+inline Index terms_to_logits(Index layers, Index width, Index head, Index context, Index mlp) {
+  return layers * (3 * width + head + context + mlp) + width;
+}
+
 /// A model and what it reads: window s of the tokens is sequence s, in order.
 template <class S>
 class Setup {

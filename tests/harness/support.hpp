@@ -169,6 +169,16 @@ inline double error_over_bound(const Doubles& a, const Doubles& b, const Doubles
   return largest(ratio);
 }
 
+/// What two results may differ by that were summed in S in two ways, `terms` at most one after
+/// another: 2 (terms + 3) u size, the worst case of a sum in any order (Higham, "Accuracy and
+/// Stability", 3.1), once for each of the two; 3 for factors and the last rounding. `size` is the
+/// sum of the terms' absolute values. It holds on every processor: u is S's, and the library's
+/// order and fused operations do not enter.
+template <class S>
+double rounding_of_sums(Index terms, double size) {
+  return 2 * (static_cast<double>(terms) + 3) * roundoff<S> * size;
+}
+
 inline double dot(const Doubles& a, const Doubles& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];

@@ -82,7 +82,7 @@ double gemm_error(const Shape& s, bool ta, bool tb, double alpha, double beta) {
   space.fence();
   Doubles bound(c.size());
   for (std::size_t i = 0; i < c.size(); ++i) {
-    bound[i] = 2 * (double(s.k) + 3) * roundoff<float> * expected.magnitude[i];
+    bound[i] = rounding_of_sums<float>(s.k, expected.magnitude[i]);
     if (std::is_same_v<C, Bf16>) bound[i] += slack * u * std::abs(expected.value[i]);
   }
   double error = error_over_bound(c_d.values(), expected.value, bound);

@@ -1,8 +1,6 @@
 // Matrix products of every library: all four transpose combinations against triple loops.
 //
-// Tolerance, element by element: 2 (k + 3) u (|alpha| sum |a b| + |beta c|), the worst case of a
-// sum of k products in any order (Higham, "Accuracy and Stability", section 3.1), once for the
-// code and once for the reference.
+// Tolerance, element by element: rounding_of_sums of k terms and |alpha| sum |a b| + |beta c|.
 #include <string>
 
 #include "harness/catch.hpp"
@@ -61,7 +59,7 @@ const Factors factors[] = {{1, 0}, {1, 1}, {-0.75, 0}, {0.5, -1.25}};
 template <class S>
 Doubles bounds(const Doubles& magnitude, Index k) {
   Doubles bound = magnitude;
-  for (double& value : bound) value *= 2 * (double(k) + 3) * roundoff<S>;
+  for (double& value : bound) value = rounding_of_sums<S>(k, value);
   return bound;
 }
 

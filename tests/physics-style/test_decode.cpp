@@ -35,7 +35,8 @@ Doubles row(const S* begin) {
   return Doubles(begin, begin + vocabulary);
 }
 
-/// Largest difference between the cached path and the full forward over both texts.
+/// Largest difference between the cached path and the full forward over both texts, over what
+/// rounding allows.
 template <class S>
 double cache_error(const std::string& deck, Index prompt) {
   const std::vector<TokenId> ids = two_texts(prompt);
@@ -58,7 +59,9 @@ double cache_error(const std::string& deck, Index prompt) {
     for (Index text = 0; text < 2; ++text) {
       error = std::max(error, absolute_error(row(generator.logits(text)), expected(text, place)));
     }
-    if (place + 1 == context) return error;
+    if (place + 1 == context) {
+      return error / rounding_of_sums<S>(terms_to_logits(2, 16, 4, context, 21), largest(full));
+    }
     generator.append({ids[place + 1], ids[context + place + 1]});
   }
 }
@@ -79,8 +82,8 @@ TEST_CASE("the cached path gives the logits of the full forward", "[decode]") {
       const std::string deck = deck_text(interface, backbone + more, lines);
       for (const Index prompt : {Index{1}, Index{4}, context}) {
         CAPTURE(interface, more, prompt);
-        CHECK(cache_error<double>(deck, prompt) < 1e-12);
-        CHECK(cache_error<float>(deck, prompt) < 1e-5);
+        CHECK(cache_error<double>(deck, prompt) <= 1);
+        CHECK(cache_error<float>(deck, prompt) <= 1);
       }
     }
   }

@@ -172,6 +172,7 @@ TEMPLATE_TEST_CASE("a table in place of an interface gives the same logits", "",
     }
     INFO(interface << ": largest logit " << spread);
     CHECK(spread > 0.5);
-    CHECK(difference < (sizeof(S) == 4 ? 1e-5 : 1e-13));
+    // The vectors were summed over at most 12 terms in either way, then the same sums follow.
+    CHECK(difference <= rounding_of_sums<S>(12 + terms_to_logits(2, 12, 6, context, 17), spread));
   }
 }
