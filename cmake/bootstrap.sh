@@ -30,6 +30,7 @@ done are skipped: a second run takes seconds.
                     only looked for: Debian has no source to build them from
   --prefix DIR      where to install and to look
                     (now: $(default_prefix))
+  --developer       also clang-format 14, which the sources are formatted with
   --skip-packages   use the packages that are there (own MPI, HDF5, ...)
   -h, --help        this text
 
@@ -46,6 +47,7 @@ parse_arguments() {
   parse_common_options "$@"
   for argument in "${rest[@]}"; do
     case $argument in
+      --developer) PACKAGES+=(clang-format-14) ;;
       --skip-packages) skip_packages=yes ;;
       *) die 2 "unknown option '$argument' (see --help)" ;;
     esac

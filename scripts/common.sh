@@ -124,9 +124,9 @@ find_python() {
 # --- building ----------------------------------------------------------------
 
 # Gets the dependencies and sets `python`. A process of its own, so that its
-# lock is released when it ends.
+# lock is released when it ends. Usage: set_up [BOOTSTRAP_OPTIONS...]
 set_up() {
-  "$root/cmake/bootstrap.sh" --backend "$backend" --prefix "$prefix"
+  "$root/cmake/bootstrap.sh" --backend "$backend" --prefix "$prefix" "$@"
   python=$(find_python) || die 2 "no Python with $PYTHON_MODULES"
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds Lexikos with its tests, runs them all, and says how many passed.
+# Checks the sources, builds Lexikos with its tests, runs them, and says how many passed.
 set -euo pipefail
 
 # shellcheck source=scripts/common.sh
@@ -9,14 +9,17 @@ usage() {
   cat <<HELP
 usage: scripts/test.sh [options] [-- ctest options]
 
-Gets what is missing (cmake/bootstrap.sh), builds in build/<backend>, runs
-every test and ends in a line 'N passed, M failed'. After '--' the arguments
-go to ctest: scripts/test.sh -- -R restart
+Gets what is missing (cmake/bootstrap.sh), checks the sources
+(scripts/check_tree.py), builds in build/<backend>, runs the tests and ends in
+a line 'N passed, M failed'. After '--' the arguments go to ctest:
+scripts/test.sh -- -R restart
 
+  --all            also what is slow and rarely finds something
   --backend NAME   serial, openmp (default), cuda or hip
   --prefix DIR     where dependencies are installed
                    (now: $(default_prefix))
-  --werror         warnings are errors; builds in build/ci
+  --werror         warnings are errors, and the sources' format must be
+                   checked; builds in build/ci
   -h, --help       this text
 
 Exit status: 0 every test passed, 1 one failed, none ran or the build failed,
@@ -25,13 +28,23 @@ HELP
 }
 
 werror=OFF
+developer=()
+strict=()
 
 parse_arguments() {
   local argument
   parse_test_options "$@"
   for argument in "${rest[@]}"; do
     case $argument in
-      --werror) werror=ON ;;
+      --werror)
+        werror=ON
+        developer=(--developer)
+        strict=(--strict)
+        ;;
+      --all)
+        export LEXIKOS_TEST_ALL=1 # tests/harness/runs.py
+        ctest_options=(-C all "${ctest_options[@]}")
+        ;;
       *) die 2 "unknown option '$argument' (see --help)" ;;
     esac
   done
@@ -58,7 +71,8 @@ main() {
   cd "$root"
   build=build/$backend
   [[ $werror == OFF ]] || build=build/ci
-  set_up
+  set_up "${developer[@]}"
+  step "Sources" "$python" scripts/check_tree.py "${strict[@]}"
   step "Configure in $build" configure "$build" \
     -DLEXIKOS_TESTS=ON -DLEXIKOS_WERROR=$werror
   step "Build with tests (log: $build/build.log)" compile "$build"

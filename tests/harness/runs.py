@@ -17,6 +17,9 @@ EXECUTABLE = os.environ["LEXIKOS_EXE"]
 SOURCE = Path(os.environ["LEXIKOS_SOURCE_DIR"])
 MPIRUN = os.environ["LEXIKOS_MPIRUN"].split()
 
+# With scripts/test.sh --all: also the combinations that rarely find something.
+ALL = "LEXIKOS_TEST_ALL" in os.environ
+
 # Every input interface, by its deck name.
 INTERFACES = ("tied", "untied", "albert", "flat_mlp", "factored_mlp", "lev", "binary_code")
 

@@ -1,5 +1,4 @@
 // HDF5 files: what is written comes back, and no failure leaves less than there was.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +6,7 @@
 #include <limits>
 
 #include "harness/catch.hpp"
+#include "harness/child_process.hpp"
 #include "harness/file_fixtures.hpp"
 #include "hdf5/file.hpp"
 #include "outputs/embedding_file.hpp"
@@ -205,15 +205,12 @@ TEST_CASE("a full disk, at whatever write, is an error that leaves the file that
 TEST_CASE("after a failed write the program still ends with the status of its choice") {
   const TemporaryFolder folder;
   const std::string path = folder.file("a.h5");
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = status_of_child([&] {
     const FileSizeLimit full(30000);
     const std::string text = error_of([&] { write_sample(path, 2); });
     H5close();  // what HDF5 does at exit; it crashes here if a file could not be closed
     _exit(contains(text, "File too large") ? 3 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+  });
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 3);
 }
@@ -235,13 +232,12 @@ TEST_CASE("a program killed while it writes leaves a whole file") {
   const std::string path = folder.file("a.h5");
   write_sample(path, 1);
   for (int round = 0; round < 12; ++round) {
-    const pid_t child = fork();
-    if (child == 0) {
+    const pid_t child = start_child([&] {
       for (;;) write_sample(path, 2);
-    }
+    });
     usleep(static_cast<useconds_t>(500 + 1700 * round));
     kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
+    wait_for(child);
     const double value = value_of(path);
     CHECK((value == 1 || value == 2));
   }

@@ -7,6 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 
 build=
 out=
+selection=all
 files=()
 
 device_arguments() {
@@ -19,6 +20,7 @@ device_arguments() {
     case $argument in
       --build) build=${1:?--build needs a folder} && shift ;;
       --out) out=${1:?--out needs a folder} && shift ;;
+      --kernels) selection=kernels ;;
       -*) die 2 "unknown option '$argument' (see --help)" ;;
       *) files+=("$(realpath "$argument")") ;;
     esac
@@ -103,6 +105,14 @@ host_includes() {
   done <"$build/generated/include_folders"
 }
 
+# Every source file, or with --kernels those that have a kernel of their own or call a GPU's library.
+# A device build has neither oneDNN nor, here, Kokkos Kernels.
+source_files() {
+  local pattern=.
+  [[ $selection == all ]] || pattern='KOKKOS_LAMBDA|KOKKOS_FUNCTION|cublas'
+  grep -rlE --include='*.cpp' --exclude={onednn,kokkos_kernels}.cpp "$pattern" "$root/src" "$root/physics-style" | sort
+}
+
 # Usage: compile_all COMPILER OPTIONS... Compiles each file, as many at once as there are cores, and
 # with no file named the planted mistakes too, of which none may compile.
 compile_all() {
@@ -110,9 +120,7 @@ compile_all() {
   while read -r folder; do include+=(-isystem "$folder"); done < <(host_includes)
   if ((${#files[@]} == 0)); then
     whole=yes
-    # A device build has neither oneDNN nor, here, Kokkos Kernels.
-    mapfile -t files < <(find "$root/src" "$root/physics-style" -name '*.cpp' \
-      ! -name onednn.cpp ! -name kokkos_kernels.cpp | sort)
+    mapfile -t files < <(source_files)
   fi
   command=("$@" "${kokkos_include[@]}" "${include[@]}" -I "$root/src" -I "$root/physics-style"
     -I "$build/generated" -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)

@@ -15,6 +15,7 @@ Compiles for gfx90a every source file, or those named, and says which fail.
 Where hipcc >= 6 or the Kokkos headers cannot be had it prints "not checked"
 and the reason.
 
+  --kernels        no file named: only those with kernels of their own
   --prefix DIR     keeps the Kokkos headers (now: $(default_prefix))
   --build DIR      a configured build folder, for the paths of MPI and HDF5
                    (default: build/openmp, then build/ci)

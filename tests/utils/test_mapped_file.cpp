@@ -1,11 +1,11 @@
 // Mapped files whose pages go away while they are read.
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 
 #include "harness/catch.hpp"
+#include "harness/child_process.hpp"
 #include "harness/file_fixtures.hpp"
 #include "utils/mapped_file.hpp"
 
@@ -22,19 +22,13 @@ std::string write_file(const TemporaryFolder& folder, const std::string& name) {
   return path;
 }
 
-/// Runs `work` in a child whose stderr goes to `errors`; the child's wait status.
+/// The status of a child that does `work` with its stderr in the file `errors`.
 template <class Work>
 int status_of(const std::string& errors, const Work& work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const int file = open(errors.c_str(), O_CREAT | O_WRONLY, 0600);
-    dup2(file, STDERR_FILENO);
+  return status_of_child([&] {
+    dup2(open(errors.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
     work();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
+  });
 }
 
 /// Not optimised away, and not seen through.

@@ -27,6 +27,7 @@ def mpirun(parts):
     pick = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in\n{cases}\n*) exit 99 ;;\nesac'
     command = [*MPIRUN, "-np", str(len(each)), "sh", "-c", pick]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+    environment.pop("OMPI_MCA_odls_base_sigkill_timeout", None)  # as it is for a user
     began = time.monotonic()
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment,
                             stdin=subprocess.DEVNULL, check=False)

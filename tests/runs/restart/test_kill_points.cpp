@@ -1,13 +1,11 @@
 // A writer is killed, or its disk fails, at every call by which a file comes into being.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 
 #include "harness/catch.hpp"
+#include "harness/child_process.hpp"
 #include "harness/file_fixtures.hpp"
 #include "harness/history_rows.hpp"
 #include "kill_point.hpp"
@@ -51,14 +49,10 @@ std::string calls_of(const std::string& folder, const Work& work) {
 /// Does `work` in a process that dies at call number `at`.
 template <class Work>
 void die(const std::string& folder, long at, bool half, const Work& work) {
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = status_of_child([&] {
     kill_point::set({folder, at, half, 0});
     work();
-    _exit(1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+  });
   REQUIRE(WIFSIGNALED(status));
   REQUIRE(WTERMSIG(status) == SIGKILL);
 }
