@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/rows_of.hpp"
 #include "kernels/token_rows.hpp"
 
 namespace lexikos {
@@ -20,6 +21,17 @@ ModelShape shape_of(const transformer::Settings& t, const ModelSizes& sizes) {
   return shape;
 }
 
+void sum_losses(const ExecSpace& space, View1<const double> nll, const DeviceSum& nll_sum) {
+  sum_into(
+      "Lexikos::model::loss", space, static_cast<Index>(nll.extent(0)),
+      KOKKOS_LAMBDA(const Index n) { return nll(n); }, nll_sum);
+}
+
+template <class S>
+void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) {
+  if (reducer != nullptr) reducer->start(space, range.begin, range.end);
+}
+
 }  // namespace
 
 ModelSettings ModelSettings::read(const Deck& deck) {
@@ -34,9 +46,8 @@ ModelSettings ModelSettings::read(const Deck& deck) {
 
 template <class S>
 Model<S>::Model(const ModelSettings& settings, const ModelSizes& sizes)
-    : settings_(settings.transformer),
-      shape_(shape_of(settings.transformer, sizes)),
-      rank_positions_(sizes.rank_sequences * settings.transformer.context),
+    : shape_(shape_of(settings.transformer, sizes)),
+      layers_(settings.transformer.layers),
       head_(head::make<S>(settings.head, shape_, settings.execution.compute)),
       embedding_(make_embedding<S>(settings.embedding, shape_)),
       transformer_(transformer::make<S>(settings.transformer, shape_, settings.execution)) {
@@ -49,7 +60,7 @@ Model<S>::Model(const ModelSettings& settings, const ModelSizes& sizes)
   const Index u = shape_.distinct_max, c = shape_.width;
   e_ = memory_.rows<S>("input vectors of distinct tokens", u, c);
   de_ = memory_.rows<S>("their gradients", u, c);
-  nll_ = memory_.rows<double>("loss of each target", rank_positions_);
+  nll_ = memory_.rows<double>("loss of each target", sizes.rank_sequences * shape_.context);
   ids_ = memory_.rows<TokenId>("ids to materialise", u);
 }
 
@@ -57,77 +68,88 @@ template <class S>
 void Model<S>::allocate(std::uint64_t seed, int rank, int ranks) {
   parameters_.allocate(slice_of(parameters_.arena_size(), rank, ranks));
   parameters_.initialise(seed);
-  bind();
+  allocate_memory();
 }
 
 template <class S>
 void Model<S>::allocate_for_evaluation() {
   parameters_.allocate_values();
-  bind();
+  allocate_memory();
 }
 
 template <class S>
-void Model<S>::bind() {
+void Model<S>::allocate_memory() {
   memory_.allocate();
   transformer_->prepare(ExecSpace());
 }
 
+/// The vectors of ids [K] into out [K C], as many at a time as the interface has room for.
 template <class S>
-void Model<S>::refresh(const ExecSpace& space) const {
+void Model<S>::embed(const ExecSpace& space, View1<const TokenId> ids, View2<S> out) {
+  const Region region(interface_region);
+  const Index count = ids.extent(0);
+  for (Index done = 0; done < count; done += shape_.distinct_max) {
+    const Index rows = std::min(shape_.distinct_max, count - done);
+    embedding_->forward(space, View1<const TokenId>(ids.data() + done, rows),
+                        rows_of(out, done, rows));
+  }
+}
+
+/// To be called where parameters have changed.
+template <class S>
+void Model<S>::refresh(const ExecSpace& space) {
   transformer_->refresh(space);
   head_->refresh(space);
 }
 
+/// What the micro-batches of a batch have in common.
 template <class S>
-void Model<S>::embed(const ExecSpace& space, const StepBatch& batch) {
-  if (batch.distinct_count == 0) return;
-  embedding_->forward(space, batch.distinct, e_(batch.distinct_count));
+void Model<S>::begin(const ExecSpace& space, const StepBatch& batch) {
+  refresh(space);
+  embed(space, batch.distinct, e_(batch.distinct_count));
 }
 
+/// From the transformer's input to what the head reads.
 template <class S>
-void Model<S>::reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const {
-  if (reducer != nullptr) reducer->start(space, range.begin, range.end);
+void Model<S>::run(const ExecSpace& space, const Spans& spans, Index sequences) {
+  transformer_->forward(space, spans, sequences);
+  output_ = transformer_->output(sequences);
+}
+
+/// One micro-batch of a batch that has begun.
+template <class S>
+void Model<S>::run(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro) {
+  token_rows::spread<S>(space, e_(batch.distinct_count), micro.slot,
+                        transformer_->input(micro.sequences));
+  run(space, micro.spans, micro.sequences);
 }
 
 template <class S>
 void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
                                 GradientReducer<S>* reducer, const DeviceSum& nll_sum) {
-  const View2<S> e = e_(batch.distinct_count);
   const View2<S> de = de_(batch.distinct_count);
   const double scale = 1.0 / static_cast<double>(batch.targets_global);
   const bool head_is_shared = embedding_->costs().shared > 0;
-  refresh(space);
+  begin(space, batch);
   Kokkos::deep_copy(space, de, S(0));
-  {
-    const Region region(interface_region);
-    embed(space, batch);
-  }
 
   // A rank without sequences takes part in every reduction, in the same order.
   const std::size_t passes = std::max<std::size_t>(batch.micro.size(), 1);
   Index done = 0;
   for (std::size_t m = 0; m < passes; ++m) {
     GradientReducer<S>* const last = m + 1 == passes ? reducer : nullptr;
-    const MicroBatch empty;
-    const MicroBatch& micro = batch.micro.empty() ? empty : batch.micro[m];
-    const Index b = micro.sequences, n = b * shape_.context;
+    const MicroBatch micro = batch.micro.empty() ? MicroBatch() : batch.micro[m];
+    const Index n = micro.sequences * shape_.context;
     if (n > 0) {
-      token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
-      transformer_->forward(space, micro.spans, b);
-      head_->loss_and_gradient(space, transformer_->output(b), micro.targets, scale,
-                               View1<double>(nll_.data() + done, n),
-                               transformer_->output_gradient(b));
+      run(space, batch, micro);
+      head_->loss_and_gradient(space, output_, micro.targets, scale, nll_.column(done, n),
+                               transformer_->output_gradient(micro.sequences));
     }
     if (!head_is_shared) reduce(space, last, head_->weight().range());
-    if (n > 0) transformer_->backward_norm(space, b);
-    reduce(space, last, transformer_->norm_range());
-    for (Index l = settings_.layers - 1; l >= 0; --l) {
-      if (n > 0) transformer_->backward_block(space, micro.spans, l, b);
-      reduce(space, last, transformer_->block_range(l));
-    }
+    backward(space, micro, last);
     if (n > 0) {
-      token_rows::gather<S>(space, transformer_->gradient(b), micro.touched, micro.bucket_begin,
-                            micro.bucket_position, de);
+      token_rows::gather<S>(space, transformer_->gradient(micro.sequences), micro.touched,
+                            micro.bucket_begin, micro.bucket_position, de);
     }
     done += n;
   }
@@ -138,58 +160,83 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   }
   reduce(space, reducer, embedding_range_);
   if (head_is_shared) reduce(space, reducer, head_->weight().range());
-  const View1<double> nll = this->nll(done);
-  sum_into(
-      "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
-      nll_sum);
+  sum_losses(space, nll(done), nll_sum);
+}
+
+/// The transformer's backward, each of whose gradients is reduced as soon as it is complete.
+template <class S>
+void Model<S>::backward(const ExecSpace& space, const MicroBatch& micro,
+                        GradientReducer<S>* reducer) {
+  const Index b = micro.sequences;
+  if (b > 0) transformer_->backward_norm(space, b);
+  reduce(space, reducer, transformer_->norm_range());
+  for (Index l = layers_ - 1; l >= 0; --l) {
+    if (b > 0) transformer_->backward_block(space, micro.spans, l, b);
+    reduce(space, reducer, transformer_->block_range(l));
+  }
 }
 
 template <class S>
 void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum) {
-  const View2<S> e = e_(batch.distinct_count);
-  refresh(space);
-  embed(space, batch);
+  begin(space, batch);
   Index done = 0;
   for (const MicroBatch& micro : batch.micro) {
-    const Index b = micro.sequences, n = b * shape_.context;
-    token_rows::spread<S>(space, e, micro.slot, transformer_->input(b));
-    transformer_->forward(space, micro.spans, b);
-    head_->loss(space, transformer_->output(b), micro.targets,
-                View1<double>(nll_.data() + done, n));
+    const Index n = micro.sequences * shape_.context;
+    run(space, batch, micro);
+    head_->loss(space, output_, micro.targets, nll_.column(done, n));
     done += n;
   }
-  const View1<double> nll = this->nll(done);
-  sum_into(
-      "Lexikos::model::loss", space, done, KOKKOS_LAMBDA(const Index n) { return nll(n); },
-      nll_sum);
+  sum_losses(space, nll(done), nll_sum);
 }
 
 template <class S>
 void Model<S>::score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
                      const ScoredTargets& scored) {
-  const Index b = micro.sequences, count = scored.target.extent(0);
-  refresh(space);
-  embed(space, batch);
-  token_rows::spread<S>(space, e_(batch.distinct_count), micro.slot, transformer_->input(b));
-  transformer_->forward(space, micro.spans, b);
+  begin(space, batch);
+  run(space, batch, micro);
   // No backward follows: the room of the output's gradient takes the rows that are scored.
-  const View2<S> chosen(transformer_->output_gradient(b).data(), count, shape_.width);
-  token_rows::spread<S>(space, transformer_->output(b), scored.position, chosen);
+  const View2<S> chosen = rows_of(transformer_->output_gradient(micro.sequences), 0,
+                                  static_cast<Index>(scored.target.extent(0)));
+  token_rows::spread<S>(space, output_, scored.position, chosen);
   head_->score(space, chosen, scored.target, scored.nll, scored.largest);
 }
 
 template <class S>
-void Model<S>::logits(const ExecSpace& space, Index sequences, View2<S> out) const {
-  head_->logits(space, transformer_->output(sequences), out);
+void Model<S>::prefill(const ExecSpace& space, View1<const TokenId> ids, Index sequences) {
+  const Index count = ids.extent(0);
+  const View2<S> x = transformer_->input(1);
+  refresh(space);
+  embed(space, ids, rows_of(x, 0, count));
+  // Attention looks back only: what stands behind the prompt changes nothing, but must be numbers.
+  Kokkos::deep_copy(space, rows_of(x, count, shape_.context - count), S(0));
+  run(space, Spans(), 1);
+  transformer_->spread_cache(space, sequences);
 }
 
 template <class S>
-void Model<S>::materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out) {
-  const View1<TokenId> ids = ids_.column(rows);
-  for_each(
-      "Lexikos::model::ids", space, rows,
-      KOKKOS_LAMBDA(const Index i) { ids.data()[i] = static_cast<TokenId>(begin + i); });
-  embedding_->forward(space, ids, out);
+void Model<S>::decode(const ExecSpace& space, View1<const TokenId> ids, Index position) {
+  const Index sequences = ids.extent(0);
+  embed(space, ids, transformer_->decode_input(sequences));
+  transformer_->decode(space, sequences, position);
+  output_ = transformer_->decode_output(sequences);
+}
+
+template <class S>
+void Model<S>::logits(const ExecSpace& space, Index begin, View2<S> out) const {
+  head_->logits(space, rows_of(output_, begin, static_cast<Index>(out.extent(0))), out);
+}
+
+template <class S>
+void Model<S>::materialise(const ExecSpace& space, Index begin, View2<S> out) {
+  const Index count = out.extent(0);
+  for (Index done = 0; done < count; done += shape_.distinct_max) {
+    const Index rows = std::min(shape_.distinct_max, count - done), first = begin + done;
+    const View1<TokenId> ids = ids_.column(rows);
+    for_each(
+        "Lexikos::model::ids", space, rows,
+        KOKKOS_LAMBDA(const Index i) { ids.data()[i] = static_cast<TokenId>(first + i); });
+    embed(space, ids, rows_of(out, done, rows));
+  }
 }
 
 template class Model<float>;

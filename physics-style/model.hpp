@@ -39,6 +39,11 @@ struct ScoredTargets {
   View1<std::uint8_t> largest;  // 1: no id is likelier
 };
 
+/// What each package costs.
+struct ModelCosts {
+  Costs embedding, transformer, head;
+};
+
 template <class S>
 class Model {
  public:
@@ -49,7 +54,7 @@ class Model {
   /// slice of rank `rank` of `ranks`.
   void allocate(std::uint64_t seed, int rank = 0, int ranks = 1);
 
-  /// Allocates what evaluate and materialise need; the values are zero until they are read.
+  /// Allocates what everything but forward_backward needs; the values are zero until they are read.
   void allocate_for_evaluation();
 
   /// Gradients of sum(nll) / batch.targets_global, added to the gradient arena, and the sum of nll
@@ -62,67 +67,63 @@ class Model {
   /// The sum of nll (nats) of the batch's targets into *nll_sum.
   void evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum);
 
-  /// The first step of continuing texts: ids [P], P <= T, are the beginning of each of `sequences`
-  /// texts, at most micro_batch and distinct_max() of them. Overwrites the cache of keys and
-  /// values.
-  void prefill(const ExecSpace& space, View1<const TokenId> ids, Index sequences);
-  /// Logits of P' positions of the prompt from `begin` on, after prefill. Overwrites out [P' V].
-  void prompt_logits(const ExecSpace& space, Index begin, View2<S> out) const;
-  /// One id more in each text, at place `position`. Reads ids [B]; overwrites out [B V], the logits
-  /// of what follows.
-  void decode(const ExecSpace& space, View1<const TokenId> ids, Index position, View2<S> out);
+  /// nll (nats) of each target, in the order of the batch's positions: those of the last
+  /// forward_backward or evaluate.
+  View1<double> nll(Index positions) const { return nll_.column(0, positions); }
 
   /// Scores chosen targets of one micro-batch of `batch`: overwrites their nll (nats) and whether
   /// each is the likeliest id. The head sees no other position.
   void score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
              const ScoredTargets& scored);
 
-  /// Logits of the last micro-batch that evaluate has seen, of `sequences` sequences.
-  /// Overwrites out [sequences T, V].
-  void logits(const ExecSpace& space, Index sequences, View2<S> out) const;
+  /// The first step of continuing texts: ids [P], P <= T, are the beginning of each of `sequences`
+  /// texts, at most micro_batch of them. Overwrites the cache of keys and values. Its positions are
+  /// those of one text.
+  void prefill(const ExecSpace& space, View1<const TokenId> ids, Index sequences);
+  /// One id more in each text, ids [B], at place `position`. Its positions are one of each text.
+  void decode(const ExecSpace& space, View1<const TokenId> ids, Index position);
 
-  /// nll (nats) of each target, in the order of the batch's positions: valid after the two above.
-  View1<double> nll(Index positions) const { return nll_.column(positions); }
+  /// Logits of what follows the positions from `begin` on: those of the last prefill or decode, or
+  /// of the last micro-batch that was evaluated. Overwrites out [K V], one row a position.
+  void logits(const ExecSpace& space, Index begin, View2<S> out) const;
 
-  /// Rows [begin, begin + rows) of the input matrix, rows <= distinct_max().
-  /// Overwrites out [rows C].
-  void materialise(const ExecSpace& space, Index begin, Index rows, View2<S> out);
+  /// Rows of the input matrix from `begin` on. Overwrites out [K C].
+  void materialise(const ExecSpace& space, Index begin, View2<S> out);
 
   /// The head's matrix [V C].
   View2<S> output_matrix() const { return head_->weight().value2(); }
 
-  Index distinct_max() const { return shape_.distinct_max; }
   const ModelShape& shape() const { return shape_; }
-  const ParameterList& list() const { return parameters_.list(); }
   const Memory& memory() const { return memory_; }
   Parameters<S>& parameters() { return parameters_; }
   const Parameters<S>& parameters() const { return parameters_; }
 
-  Costs embedding_costs() const { return embedding_->costs(); }
-  Costs transformer_costs() const { return transformer_->costs(); }
-  Costs head_costs() const { return head_->costs(); }
+  ModelCosts costs() const { return {embedding_->costs(), transformer_->costs(), head_->costs()}; }
 
   /// What the input interface adds to each step's row of the history.
   std::vector<MeasuredColumn> columns() const { return embedding_->columns(); }
 
  private:
-  void bind();
-  void refresh(const ExecSpace& space) const;
-  void embed(const ExecSpace& space, const StepBatch& batch);
-  void reduce(const ExecSpace& space, GradientReducer<S>* reducer, ArenaRange range) const;
+  void allocate_memory();
+  void embed(const ExecSpace& space, View1<const TokenId> ids, View2<S> out);
+  void refresh(const ExecSpace& space);
+  void begin(const ExecSpace& space, const StepBatch& batch);
+  void run(const ExecSpace& space, const Spans& spans, Index sequences);
+  void run(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro);
+  void backward(const ExecSpace& space, const MicroBatch& micro, GradientReducer<S>* reducer);
 
-  transformer::Settings settings_;
   ModelShape shape_;
-  Index rank_positions_;
+  Index layers_;
   std::unique_ptr<head::Head<S>> head_;
   std::unique_ptr<Embedding<S>> embedding_;
   std::unique_ptr<transformer::Transformer<S>> transformer_;
   Parameters<S> parameters_;
   Memory memory_;
   ArenaRange embedding_range_;
-  Rows<S> e_, de_;
-  Rows<double> nll_;
+  Rows<S> e_, de_;    // of the distinct tokens of a step
+  Rows<double> nll_;  // of the targets of a step
   Rows<TokenId> ids_;
+  View2<S> output_;  // what the head reads of the last run [positions C]
 };
 
 }  // namespace lexikos

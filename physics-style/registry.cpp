@@ -70,6 +70,10 @@ std::string embedding_name(const EmbeddingSettings& settings) {
   return std::visit([](const auto& s) { return std::string(s.name); }, settings);
 }
 
+std::string table_interface(bool shares_head) {
+  return shares_head ? tied::Settings::name : untied::Settings::name;
+}
+
 template <class S>
 std::unique_ptr<Embedding<S>> make_embedding(const EmbeddingSettings& settings,
                                              const ModelShape& shape) {

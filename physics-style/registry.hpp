@@ -30,6 +30,10 @@ EmbeddingSettings read_embedding(const Deck& deck);
 /// The deck name of the interface whose settings these are.
 std::string embedding_name(const EmbeddingSettings& settings);
 
+/// The deck name of the interface whose vectors are the rows of a parameter: of the head's matrix
+/// where `shares_head`, else of one of its own.
+std::string table_interface(bool shares_head);
+
 /// The parameter that holds the rows of the interface of that deck name; "" where they are
 /// computed, or no interface has the name.
 std::string stored_table(const std::string& name);

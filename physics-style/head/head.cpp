@@ -4,6 +4,7 @@
 
 #include "kernels/cross_entropy.hpp"
 #include "kernels/gemm/gemm.hpp"
+#include "kernels/rows_of.hpp"
 #include "state/factor.hpp"
 #include "utils/error.hpp"
 
@@ -16,17 +17,6 @@ Settings read(const DeckTable& table) {
 }
 
 namespace {
-
-/// Rows [begin, begin + rows) of a matrix.
-template <class S>
-View2<S> rows_of(const View2<S>& x, Index begin, Index rows) {
-  return View2<S>(x.data() + begin * x.extent(1), rows, x.extent(1));
-}
-
-template <class T>
-View1<T> part_of(const View1<T>& x, Index begin, Index count) {
-  return View1<T>(x.data() + begin, count);
-}
 
 /// The head whose products multiply numbers of type A: S, or Bf16 where S is float.
 template <class S, class A>

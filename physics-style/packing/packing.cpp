@@ -12,13 +12,7 @@
 namespace lexikos::packing {
 namespace {
 
-ParameterList one_parameter(const Cell& cell, ParameterId* id) {
-  ParameterList list;
-  *id = list.add("packing.vectors", {cell.count, cell.dimension}, {.deviation = 1.0}, Decay::none);
-  return list;
-}
-
-void check(const Cell& cell, Index power) {
+Cell checked(const Cell& cell, Index power) {
   if (cell.dimension < 2 || cell.count < 2) {
     fail(Status::deck, "a packing of " + std::to_string(cell.count) + " vectors in " +
                            std::to_string(cell.dimension) + " dimensions; at least 2 of each");
@@ -27,6 +21,7 @@ void check(const Cell& cell, Index power) {
     fail(Status::deck, "packing.power = " + std::to_string(power) + " is not between 2 and " +
                            std::to_string(largest_power));
   }
+  return cell;
 }
 
 template <class S>
@@ -126,16 +121,19 @@ double published_learning_rate(const Cell& cell) { return cell.dimension <= 1024
 
 template <class S>
 Vectors<S>::Vectors(const Cell& cell, Index power, Index tile, bool optimise)
-    : cell_(cell),
+    : cell_(checked(cell, power)),
       power_(power),
       tile_(std::min(tile, cell.count)),
-      parameters_((check(cell, power), one_parameter(cell, &id_)), optimise),
       unit_(without_initializing("Lexikos::packing::unit"), cell.count * cell.dimension),
       length_(without_initializing("Lexikos::packing::inverse_length"), cell.count),
       block_(without_initializing("Lexikos::packing::tile"), tile_ * tile_),
       loss_("Lexikos::packing::loss", cell.count),
       largest_("Lexikos::packing::largest", cell.count),
-      sums_("Lexikos::packing::sums", 2) {}
+      sums_("Lexikos::packing::sums", 2) {
+  x_ = parameters_.add("packing.vectors", {cell.count, cell.dimension}, {.deviation = 1.0},
+                       Decay::none);
+  optimise ? parameters_.allocate() : parameters_.allocate_values();
+}
 
 template <class S>
 void Vectors<S>::draw(std::uint64_t seed, const std::string& name) {

@@ -68,8 +68,8 @@ class Vectors {
   Pass read(const ExecSpace& space);
 
   /// The vectors x [k d] and the gradient of the loss with respect to them [k d].
-  View2<S> vectors() const { return parameters_.value2(id_); }
-  View2<S> gradient() const { return parameters_.gradient2(id_); }
+  View2<S> vectors() const { return x_.value2(); }
+  View2<S> gradient() const { return x_.gradient2(); }
 
  private:
   void normalise(const ExecSpace& space);
@@ -78,8 +78,8 @@ class Vectors {
 
   Cell cell_;
   Index power_, tile_;
-  ParameterId id_;
   Parameters<S> parameters_;
+  Weight<S> x_;              // [k d]
   Buffer<S> unit_, length_;  // u [k d], 1 / |x| [k]
   Buffer<S> block_;          // a tile of G
   Buffer<double> loss_;      // [k] of each row: pairs with later vectors

@@ -16,7 +16,7 @@ std::optional<MemberCounts> ModelJob::plan(const JobContext& context) const {
   context.console.line(settings_.resolved_deck);
   context.console.line(model_tables(model, interface, memory_need(settings_, model, sizes, ranks)) +
                        fit_table(settings_, vocabulary, ranks));
-  return member_counts(model, settings_.member, interface);
+  return member_counts(model, settings_.member);
 }
 
 MemberSettings read_member(const JobDeck& from) {

@@ -25,35 +25,6 @@ void fill_normal(const ExecSpace& space, View1<S> values, Init init, std::uint64
 
 }  // namespace
 
-ParameterId ParameterList::add(const std::string& name, std::vector<Index> shape, Init init,
-                               Decay decay) {
-  for (const ParameterInfo& info : infos_) {
-    if (info.name == name) fail(Status::deck, "parameter '" + name + "' is declared twice");
-  }
-  const Index size =
-      std::accumulate(shape.begin(), shape.end(), Index{1}, std::multiplies<Index>());
-  infos_.push_back({name, std::move(shape), init, decay, end_, size});
-  end_ += (size + alignment - 1) / alignment * alignment;
-  return {static_cast<Index>(infos_.size()) - 1};
-}
-
-ParameterId ParameterList::find(const std::string& name) const {
-  const auto it = std::find_if(infos_.begin(), infos_.end(),
-                               [&](const ParameterInfo& info) { return info.name == name; });
-  if (it == infos_.end()) {
-    fail(Status::deck, "parameter '" + name + "' is shared before any package declared it");
-  }
-  return {it - infos_.begin()};
-}
-
-Index ParameterList::count(const std::string& prefix) const {
-  Index total = 0;
-  for (const ParameterInfo& info : infos_) {
-    if (info.name.rfind(prefix, 0) == 0) total += info.size;
-  }
-  return total;
-}
-
 ArenaRange slice_of(Index arena_size, int rank, int ranks) {
   const Index share = (arena_size + ranks - 1) / ranks;
   const Index size = (share + alignment - 1) / alignment * alignment;
@@ -61,32 +32,35 @@ ArenaRange slice_of(Index arena_size, int rank, int ranks) {
 }
 
 template <class S>
-Parameters<S>::Parameters(const ParameterList& list, bool training) : list_(list) {
-  if (training) {
-    *this = Parameters(list, ArenaRange{0, list.arena_size()});
-  } else {
-    value_ = Buffer<S>("Lexikos::parameters::value", list.arena_size());
-  }
-}
-
-template <class S>
-Parameters<S>::Parameters(const ParameterList& list, ArenaRange moments)
-    : list_(list),
-      moment_range_(moments),
-      value_("Lexikos::parameters::value", list.arena_size()),
-      gradient_("Lexikos::parameters::gradient", list.arena_size()),
-      moment1_("Lexikos::parameters::moment1", moments.size()),
-      moment2_("Lexikos::parameters::moment2", moments.size()) {}
-
-template <class S>
 Weight<S> Parameters<S>::add(const std::string& name, std::vector<Index> shape, Init init,
                              Decay decay) {
-  return Weight<S>(*this, list_.add(name, std::move(shape), init, decay));
+  for (const ParameterInfo& info : infos_) {
+    if (info.name == name) fail(Status::deck, "parameter '" + name + "' is declared twice");
+  }
+  const Index size =
+      std::accumulate(shape.begin(), shape.end(), Index{1}, std::multiplies<Index>());
+  infos_.push_back({name, std::move(shape), init, decay, end_, size});
+  end_ += (size + alignment - 1) / alignment * alignment;
+  return Weight<S>(*this, static_cast<Index>(infos_.size()) - 1);
 }
 
 template <class S>
 Weight<S> Parameters<S>::find(const std::string& name) const {
-  return Weight<S>(*this, list_.find(name));
+  const auto it = std::find_if(infos_.begin(), infos_.end(),
+                               [&](const ParameterInfo& info) { return info.name == name; });
+  if (it == infos_.end()) {
+    fail(Status::deck, "parameter '" + name + "' is shared before any package declared it");
+  }
+  return Weight<S>(*this, it - infos_.begin());
+}
+
+template <class S>
+Index Parameters<S>::count(const std::string& prefix) const {
+  Index total = 0;
+  for (const ParameterInfo& info : infos_) {
+    if (info.name.rfind(prefix, 0) == 0) total += info.size;
+  }
+  return total;
 }
 
 template <class S>
@@ -106,7 +80,7 @@ void Parameters<S>::allocate_values() {
 template <class S>
 void Parameters<S>::initialise(std::uint64_t seed) {
   const ExecSpace space;
-  for (const ParameterInfo& info : list_.infos()) {
+  for (const ParameterInfo& info : infos_) {
     const View1<S> window(value_.data() + info.offset, info.size);
     if (info.init.deviation == 0.0) {
       Kokkos::deep_copy(space, window, static_cast<S>(info.init.mean));
@@ -120,7 +94,7 @@ void Parameters<S>::initialise(std::uint64_t seed) {
 template <class S>
 std::vector<Segment> Parameters<S>::segments() const {
   std::vector<Segment> segments;
-  for (const ParameterInfo& info : list_.infos()) {
+  for (const ParameterInfo& info : infos_) {
     const Index end = info.offset + info.size;
     const bool adjoins = !segments.empty() && segments.back().end == info.offset;
     if (adjoins && segments.back().decay == info.decay) {

@@ -27,29 +27,8 @@ struct ParameterInfo {
   Index size;    // product of shape
 };
 
-struct ParameterId {
-  Index index = -1;
-};
-
-/// The list of all parameters, in arena order; needs no memory of the model.
-class ParameterList {
- public:
-  /// Appends a parameter. Names are unique (Error(deck) otherwise).
-  ParameterId add(const std::string& name, std::vector<Index> shape, Init init, Decay decay);
-  /// The parameter of that name, for packages that share one. Throws Error(deck) when missing.
-  ParameterId find(const std::string& name) const;
-
-  const ParameterInfo& operator[](ParameterId id) const { return infos_[id.index]; }
-  const std::vector<ParameterInfo>& infos() const { return infos_; }
-  /// Elements of one arena, alignment gaps included; the gaps stay zero.
-  Index arena_size() const { return end_; }
-  /// Trainable elements whose name starts with the prefix ("" counts all).
-  Index count(const std::string& prefix = "") const;
-
- private:
-  std::vector<ParameterInfo> infos_;
-  Index end_ = 0;
-};
+/// In arena order.
+using ParameterInfos = std::vector<ParameterInfo>;
 
 /// Elements [begin, end) of the arenas: a package's parameters, or a rank's slice.
 struct ArenaRange {
@@ -71,45 +50,36 @@ template <class S>
 class Weight;
 
 /// All parameters: their list, and once allocated the four arenas behind it. Weights point at the
-/// parameters that gave them, which therefore stay where they are from the first `add` on.
+/// parameters that gave them, so these stay where they are.
 template <class S>
 class Parameters {
  public:
   Parameters() = default;
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
 
   /// Appends a parameter. Names are unique (Error(deck) otherwise).
   Weight<S> add(const std::string& name, std::vector<Index> shape, Init init, Decay decay);
   /// The parameter of that name, for packages that share one. Throws Error(deck) when missing.
   Weight<S> find(const std::string& name) const;
 
-  /// In arena order.
-  const std::vector<ParameterInfo>& infos() const { return list_.infos(); }
+  const ParameterInfos& infos() const { return infos_; }
   /// Elements of one arena, alignment gaps included; the gaps stay zero.
-  Index arena_size() const { return list_.arena_size(); }
+  Index arena_size() const { return end_; }
   /// Trainable elements whose name starts with the prefix ("" counts all).
-  Index count(const std::string& prefix = "") const { return list_.count(prefix); }
+  Index count(const std::string& prefix = "") const;
+  /// Neighbours with equal decay rules merged.
+  std::vector<Segment> segments() const;
 
   /// Allocates four arenas, all zero; of the two moments only the elements in `moments`.
   void allocate(ArenaRange moments);
+  void allocate() { allocate({0, arena_size()}); }
   /// Allocates values only, all zero: gradients and moments are empty windows.
   void allocate_values();
 
-  /// Allocates four arenas of list.arena_size() elements, all zero; without `training` the values
-  /// alone, and the other windows are empty.
-  explicit Parameters(const ParameterList& list, bool training = true);
-  /// For training, with the two moments of the elements in `moments` alone.
-  Parameters(const ParameterList& list, ArenaRange moments);
-
-  /// Sets every value from (seed, name, element index) alone.
+  /// Sets every value from (seed, name, element index) only.
   void initialise(std::uint64_t seed);
 
-  View1<S> value1(ParameterId id) const { return window1(value_, id); }
-  View2<S> value2(ParameterId id) const { return window2(value_, id); }
-  View1<S> gradient1(ParameterId id) const { return window1(gradient_, id); }
-  View2<S> gradient2(ParameterId id) const { return window2(gradient_, id); }
-
-  const ParameterList& list() const { return list_; }
-  ParameterList& list() { return list_; }  // for packages that still declare in a list
   const Buffer<S>& values() const { return value_; }
   const Buffer<S>& gradients() const { return gradient_; }
   /// [moment_range().size()], of the elements of moment_range().
@@ -118,40 +88,26 @@ class Parameters {
   /// The elements whose moments are here, and which adamw_update updates; all unless a slice was
   /// asked for.
   ArenaRange moment_range() const { return moment_range_; }
-  bool has_all_moments() const { return moment_range_.size() == list_.arena_size(); }
-  /// Neighbours with equal decay rules merged.
-  std::vector<Segment> segments() const;
+  bool has_all_moments() const { return moment_range_.size() == arena_size(); }
 
  private:
-  View1<S> window1(const Buffer<S>& arena, ParameterId id) const {
-    if (arena.size() == 0) return {};
-    const ParameterInfo& info = list_[id];
-    return View1<S>(arena.data() + info.offset, info.size);
-  }
-  /// The first dimension by the product of the others.
-  View2<S> window2(const Buffer<S>& arena, ParameterId id) const {
-    if (arena.size() == 0) return {};
-    const ParameterInfo& info = list_[id];
-    const Index rows = info.shape.front();
-    return View2<S>(arena.data() + info.offset, rows, rows == 0 ? 0 : info.size / rows);
-  }
-
-  ParameterList list_;
+  ParameterInfos infos_;
+  Index end_ = 0;
   ArenaRange moment_range_;
   Buffer<S> value_, gradient_, moment1_, moment2_;
 };
 
-/// A handle on one parameter: copied freely; gives windows once its parameters are allocated.
-/// Windows of two dimensions are the first dimension by the product of the others.
+/// A handle on one parameter: copied freely; gives windows once its parameters are allocated, empty
+/// ones before. Windows of two dimensions are the first dimension by the product of the others.
 template <class S>
 class Weight {
  public:
   Weight() = default;
 
-  View1<S> value1() const { return parameters_->value1({index_}); }
-  View2<S> value2() const { return parameters_->value2({index_}); }
-  View1<S> gradient1() const { return parameters_->gradient1({index_}); }
-  View2<S> gradient2() const { return parameters_->gradient2({index_}); }
+  View1<S> value1() const { return window1(parameters_->values()); }
+  View2<S> value2() const { return window2(parameters_->values()); }
+  View1<S> gradient1() const { return window1(parameters_->gradients()); }
+  View2<S> gradient2() const { return window2(parameters_->gradients()); }
 
   const ParameterInfo& info() const { return parameters_->infos()[index_]; }
   /// Elements of the arenas.
@@ -159,8 +115,17 @@ class Weight {
 
  private:
   friend class Parameters<S>;
-  Weight(const Parameters<S>& parameters, ParameterId id)
-      : parameters_(&parameters), index_(id.index) {}
+  Weight(const Parameters<S>& parameters, Index index) : parameters_(&parameters), index_(index) {}
+
+  View1<S> window1(const Buffer<S>& arena) const {
+    if (arena.size() == 0) return {};
+    return View1<S>(arena.data() + info().offset, info().size);
+  }
+  View2<S> window2(const Buffer<S>& arena) const {
+    if (arena.size() == 0) return {};
+    const Index rows = info().shape.front();
+    return View2<S>(arena.data() + info().offset, rows, rows == 0 ? 0 : info().size / rows);
+  }
 
   const Parameters<S>* parameters_ = nullptr;
   Index index_ = -1;

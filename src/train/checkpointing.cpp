@@ -35,7 +35,7 @@ void save_checkpoint(const MemberSettings& settings, const RunData& data, const 
 }
 
 double checkpoint_estimate(const Model<float>& model) {
-  return 3.0 * static_cast<double>(model.list().arena_size()) * sizeof(float) / slow_disk;
+  return 3.0 * static_cast<double>(model.parameters().arena_size()) * sizeof(float) / slow_disk;
 }
 
 void restart(Trainer& trainer, const std::string& path, SealCheck seal,

@@ -32,7 +32,7 @@ void measure_geometry(Model<float>& model, const Communicator& comm, Index step,
                                centred.epsilon()});
   };
   measure(0, "the input matrix", input_matrix_on_host(model));
-  if (model.embedding_costs().shared == 0) {
+  if (model.costs().embedding.shared == 0) {
     measure(1, "the head's matrix", output_matrix_on_host(model));
   }
 }

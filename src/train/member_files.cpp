@@ -26,16 +26,16 @@ HostState mirror_state(const Parameters<float>& p) {
 
 /// Where every parameter lies in an arena in host memory.
 template <class T>
-std::vector<NamedArray<T>> arrays_of(const ParameterList& list, const HostArena& arena) {
+std::vector<NamedArray<T>> arrays_of(const ParameterInfos& list, const HostArena& arena) {
   std::vector<NamedArray<T>> arrays;
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : list) {
     arrays.push_back({info.name, info.shape, host_pointer(arena) + info.offset});
   }
   return arrays;
 }
 
 template <class T>
-StateArrays<T> arrays_of(const ParameterList& list, const HostState& host) {
+StateArrays<T> arrays_of(const ParameterInfos& list, const HostState& host) {
   return {arrays_of<T>(list, host.values), arrays_of<T>(list, host.moment1),
           arrays_of<T>(list, host.moment2)};
 }
@@ -46,9 +46,9 @@ Index row_elements(const ParameterInfo& info) {
 
 /// Moments that the ranks share out, as the root writes them.
 std::vector<NamedArray<const float>> arrays_from(SliceReader<float>& reader, int arena,
-                                                 const ParameterList& list) {
+                                                 const ParameterInfos& list) {
   std::vector<NamedArray<const float>> arrays;
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : list) {
     arrays.push_back({.name = info.name, .shape = info.shape});
     arrays.back().pass_rows = [&reader, arena, start = info.offset, row = row_elements(info)](
                                   Index begin, Index rows, float* buffer) {
@@ -60,9 +60,9 @@ std::vector<NamedArray<const float>> arrays_from(SliceReader<float>& reader, int
 
 /// Moments of the elements in `range` only: of every array the rows that have some of them.
 std::vector<NamedArray<float>> arrays_into(const HostArena& slice, ArenaRange range,
-                                           const ParameterList& list) {
+                                           const ParameterInfos& list) {
   std::vector<NamedArray<float>> arrays;
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : list) {
     arrays.push_back({.name = info.name, .shape = info.shape});
     const Index row = row_elements(info), start = info.offset;
     const auto place = [&](Index element) {  // in this array
@@ -111,7 +111,7 @@ void save_state(const std::string& folder, const CheckpointHeader& header,
   Kokkos::deep_copy(host.moment1, parameters.first_moments());
   Kokkos::deep_copy(host.moment2, parameters.second_moments());
   write_checkpoint<float>(checkpoint_path(folder, header.step), header,
-                          arrays_of<const float>(parameters.list(), host), history);
+                          arrays_of<const float>(parameters.infos(), host), history);
 }
 
 void save_shared_state(const Communicator& comm, const std::string& folder,
@@ -120,9 +120,9 @@ void save_shared_state(const Communicator& comm, const std::string& folder,
   if (comm.max(parameters.has_all_moments() ? 0.0 : 1.0) == 0.0) {
     return comm.on_root([&] { save_state(folder, header, parameters, history); });
   }
-  const ParameterList& list = parameters.list();
+  const ParameterInfos& list = parameters.infos();
   SliceReader<float> reader(comm, {parameters.first_moments(), parameters.second_moments()},
-                            list.arena_size());
+                            parameters.arena_size());
   comm.on_all([&] {
     if (!comm.is_root()) return reader.answer();
     // Whatever happens, the others must hear that nothing more is asked.
@@ -142,7 +142,7 @@ void save_shared_state(const Communicator& comm, const std::string& folder,
 CheckpointHeader load_state(const std::string& path, Parameters<float>& parameters,
                             History& history, SealCheck seal) {
   const HostState host = mirror_state(parameters);
-  const ParameterList& list = parameters.list();
+  const ParameterInfos& list = parameters.infos();
   StateArrays<float> state;
   if (parameters.has_all_moments()) {
     state = arrays_of<float>(list, host);
@@ -161,7 +161,7 @@ CheckpointHeader load_state(const std::string& path, Parameters<float>& paramete
 CheckpointHeader load_values(const std::string& path, Parameters<float>& parameters) {
   const HostArena host = Kokkos::create_mirror_view(Kokkos::HostSpace(), parameters.values());
   const CheckpointHeader header =
-      read_parameters<float>(path, arrays_of<float>(parameters.list(), host));
+      read_parameters<float>(path, arrays_of<float>(parameters.infos(), host));
   Kokkos::deep_copy(parameters.values(), host);
   return header;
 }
@@ -177,14 +177,14 @@ void copy_input_rows(Model<float>& model, const Buffer<float>& work, Index begin
   for (Index done = 0; done < count; done += block) {
     const Index part = std::min(block, count - done);
     const View2<float> rows(work.data(), part, width);
-    model.materialise(space, begin + done, part, rows);
+    model.materialise(space, begin + done, rows);
     space.fence();
     copy_rows(rows, out + done * width);
   }
 }
 
 Buffer<float> block_of_rows(const Model<float>& model) {
-  const Index block = std::min<Index>(model.distinct_max(), 4096);
+  const Index block = std::min<Index>(model.shape().vocabulary, 4096);
   return Buffer<float>(without_initializing("Lexikos::embedding_file::block"),
                        block * model.shape().width);
 }

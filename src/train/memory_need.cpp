@@ -4,7 +4,7 @@ namespace lexikos {
 
 MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model,
                        const ModelSizes& sizes, int ranks) {
-  const Index arena = model.list().arena_size(), bytes = sizeof(float);
+  const Index arena = model.parameters().arena_size(), bytes = sizeof(float);
   const bool shard = settings.parallel.shard_optimizer;
   const Index positions = sizes.rank_sequences * model.shape().context;
   const Index arrays = settings.data.document_mask ? 7 : 4;  // of a position
@@ -14,7 +14,7 @@ MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model
   need.moments = 2 * slice_of(arena, 0, shard ? ranks : 1).size() * bytes;
   need.kept = model.memory().kept_bytes();
   need.shared = model.memory().shared_bytes();
-  need.batch = 4 * (arrays * positions + 3 * model.distinct_max());
+  need.batch = 4 * (arrays * positions + 3 * model.shape().distinct_max);
   return need;
 }
 

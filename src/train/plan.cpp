@@ -35,9 +35,9 @@ std::string in_millions(Index count) {
 }
 
 /// Papers disagree on whether a size includes the gains of norms; without them it is this.
-Index matrix_elements(const ParameterList& list) {
+Index matrix_elements(const Model<float>& model) {
   Index count = 0;
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : model.parameters().infos()) {
     if (info.shape.size() >= 2) count += info.size;
   }
   return count;
@@ -62,22 +62,21 @@ std::string comparison_row(const MemberCounts& m, const MemberCounts& reference)
 }  // namespace
 
 double flops_per_token(const Model<float>& model) {
-  return model.transformer_costs().flops_per_token + model.head_costs().flops_per_token;
+  return model.costs().transformer.flops_per_token + model.costs().head.flops_per_token;
 }
 
 std::string model_tables(const Model<float>& model, const std::string& interface,
                          const MemoryNeed& need) {
-  const Costs input = model.embedding_costs(), body = model.transformer_costs(),
-              head = model.head_costs();
-  const auto trainable = [&](const char* package) { return model.list().count(package); };
-  const Index total = model.list().count();
+  const auto [input, body, head] = model.costs();
+  const auto trainable = [&](const char* package) { return model.parameters().count(package); };
+  const Index total = model.parameters().count();
   std::string text = "Parameters\n" + row("package", "trainable", "fixed", "shared");
   text += row("embedding." + interface, trainable("embedding."), input);
   text += row("transformer", trainable("transformer."), body);
   text += row("head", trainable("head."), head);
   text += row("all", format_count(total), format_count(input.fixed), format_count(input.shared));
   text += entry("all, in short", format_si(static_cast<double>(total)));
-  text += entry("matrices alone, in short", in_millions(matrix_elements(model.list())));
+  text += entry("matrices alone, in short", in_millions(matrix_elements(model)));
   if (input.matched_to > 0) {
     text += entry("embedding." + interface + " less lev's " + format_count(input.matched_to),
                   format_count(trainable("embedding.") - input.matched_to));
@@ -113,14 +112,14 @@ std::string fit_table(const MemberSettings& settings, Index vocabulary, int rank
   return text;
 }
 
-MemberCounts member_counts(const Model<float>& model, const std::string& member,
-                           const std::string& interface) {
-  return {member, interface, model.list().count(), matrix_elements(model.list())};
+MemberCounts member_counts(const Model<float>& model, const std::string& member) {
+  return {member, model.costs().embedding.shared > 0, model.parameters().count(),
+          matrix_elements(model)};
 }
 
 std::string comparison_table(const std::vector<MemberCounts>& members) {
-  const auto tied = std::find_if(members.begin(), members.end(),
-                                 [](const MemberCounts& m) { return m.interface == "tied"; });
+  const auto tied =
+      std::find_if(members.begin(), members.end(), [](const MemberCounts& m) { return m.tied; });
   const MemberCounts& reference = tied != members.end() ? *tied : members.front();
   char header[128];
   std::snprintf(header, sizeof header, "  %-*s %13s %9s %14s %10s %7s\n", name_width, "member",

@@ -22,13 +22,13 @@ std::string fit_table(const MemberSettings& settings, Index vocabulary, int rank
 
 /// What the members of a sweep are compared by.
 struct MemberCounts {
-  std::string member, interface;
+  std::string member;
+  bool tied = false;  // its input matrix is the head's
   Index trainable = 0;
   Index matrices = 0;  // of these, in parameters of two or more dimensions
 };
 
-MemberCounts member_counts(const Model<float>& model, const std::string& member,
-                           const std::string& interface);
+MemberCounts member_counts(const Model<float>& model, const std::string& member);
 
 /// Each member's counts and how far they are from those of the first tied member, or of the first
 /// member where none is tied. At most 80 columns wide.

@@ -56,7 +56,7 @@ PostMortem examine(const ExecSpace& space, const Model<float>& model, const Step
     return count_not_finite<float>(space,
                                    View1<const float>(arena.data() + info.offset, info.size));
   };
-  for (const ParameterInfo& info : model.list().infos()) {
+  for (const ParameterInfo& info : model.parameters().infos()) {
     found.parameters.push_back(info.name);
     found.elements.push_back(info.size);
     found.bad_values.push_back(bad(parameters.values(), info));

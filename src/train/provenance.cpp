@@ -16,14 +16,14 @@ Attributes provenance(const std::string& resolved_deck, Compute compute) {
 
 Attributes run_attributes(const MemberSettings& settings, const RunData& data,
                           const Model<float>& model, const Communicator& comm) {
-  const Costs input = model.embedding_costs();
+  const Costs input = model.costs().embedding;
   const Compute compute = settings.model.execution.compute;
   Attributes a = provenance(settings.resolved_deck, compute);
   a.set("member", settings.member);
-  a.set("parameters_trainable", model.list().count());
+  a.set("parameters_trainable", model.parameters().count());
   a.set("parameters_fixed", input.fixed);
   a.set("parameters_shared", input.shared);
-  a.set("parameters_input_trainable", model.list().count("embedding."));
+  a.set("parameters_input_trainable", model.parameters().count("embedding."));
   a.set("flops_per_token", static_cast<std::int64_t>(flops_per_token(model)));
   a.set("ranks", comm.size());
   a.set("precision", std::string("fp32"));

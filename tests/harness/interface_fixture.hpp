@@ -31,7 +31,7 @@ class InterfaceRig {
     parameters_.add("head.weight", {interface == "tied" ? vocabulary : 1, width},
                     {.deviation = 0.02}, Decay::to_zero);
     embedding_->declare(parameters_, memory_);
-    parameters_.allocate({0, parameters_.arena_size()});
+    parameters_.allocate();
     parameters_.initialise(seed);
     memory_.allocate();
   }

@@ -57,7 +57,7 @@ class Setup {
   }
 
   View1<S> window(const Buffer<S>& arena, const std::string& name) const {
-    const ParameterInfo& info = model.list()[model.list().find(name)];
+    const ParameterInfo& info = model.parameters().find(name).info();
     return View1<S>(arena.data() + info.offset, info.size);
   }
   Doubles value(const std::string& name) const {
@@ -71,7 +71,7 @@ class Setup {
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const ParameterInfo& info : model.list().infos()) all.push_back(info.name);
+    for (const ParameterInfo& info : model.parameters().infos()) all.push_back(info.name);
     return all;
   }
 
@@ -93,7 +93,7 @@ class Setup {
 template <class S>
 void randomise(Setup<S>& setup, std::uint64_t seed) {
   Random random(seed);
-  for (const ParameterInfo& info : setup.model.list().infos()) {
+  for (const ParameterInfo& info : setup.model.parameters().infos()) {
     const bool about_one = info.init.mean == 1.0;
     const Index fan_in = info.shape.back();
     const double deviation = about_one ? 0.2 : 1 / std::sqrt(static_cast<double>(fan_in));

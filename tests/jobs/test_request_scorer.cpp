@@ -54,7 +54,7 @@ void add_plain(const Requests& requests, const Stretch& stretch, Expected& sum) 
   setup.evaluate();
   const Doubles nll = to_host(setup.model.nll(context));
   const Device<double> logits(Index{context * vocabulary});
-  setup.model.logits(ExecSpace(), 1, logits.view(context, vocabulary));
+  setup.model.logits(ExecSpace(), 0, logits.view(context, vocabulary));
   ExecSpace().fence();
   const Doubles row = logits.values();
   for (Index i = stretch.inputs - stretch.scored; i < stretch.inputs; ++i) {

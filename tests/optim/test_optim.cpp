@@ -14,24 +14,23 @@ using namespace lexikos::test;
 namespace {
 
 /// Three decay rules, gaps after some, two neighbours that merge and two that must not.
-ParameterList example_list() {
-  ParameterList list;
-  list.add("a.none", {3, 5}, {.mean = 0.5}, Decay::none);
-  list.add("b.zero", {7}, {.deviation = 2.0}, Decay::to_zero);
-  list.add("c.one", {2, 2, 4}, {.mean = 1.0, .deviation = 0.1}, Decay::to_one);
-  list.add("d.zero", {4, 8}, {.deviation = 1.0}, Decay::to_zero);
-  list.add("d.zero2", {5}, {.deviation = 1.0}, Decay::to_zero);
-  list.add("e.long", {5000}, {.deviation = 1.0}, Decay::none);  // more than one loop tile
-  return list;
+template <class S>
+void add_examples(Parameters<S>& parameters) {
+  parameters.add("a.none", {3, 5}, {.mean = 0.5}, Decay::none);
+  parameters.add("b.zero", {7}, {.deviation = 2.0}, Decay::to_zero);
+  parameters.add("c.one", {2, 2, 4}, {.mean = 1.0, .deviation = 0.1}, Decay::to_one);
+  parameters.add("d.zero", {4, 8}, {.deviation = 1.0}, Decay::to_zero);
+  parameters.add("d.zero2", {5}, {.deviation = 1.0}, Decay::to_zero);
+  parameters.add("e.long", {5000}, {.deviation = 1.0}, Decay::none);  // more than one loop tile
 }
 
 /// Loshchilov and Hutter (2019), algorithm 2, with the decay's target as a variable.
 struct Reference {
   Doubles w, m, v;
 
-  void step(const AdamWSettings& s, const ParameterList& list, const Doubles& gradient, double rate,
-            int t, double scale) {
-    for (const ParameterInfo& info : list.infos()) {
+  void step(const AdamWSettings& s, const ParameterInfos& infos, const Doubles& gradient,
+            double rate, int t, double scale) {
+    for (const ParameterInfo& info : infos) {
       for (Index i = info.offset; i < info.offset + info.size; ++i) {
         const double g = scale * gradient[i];
         m[i] = s.beta1 * m[i] + (1 - s.beta1) * g;
@@ -50,10 +49,11 @@ struct Reference {
 const AdamWSettings settings = {0.9, 0.95, 1e-8, 0.1, 1.0};
 
 /// Random gradients with the gaps left zero, as backward passes leave them.
-Doubles gradients(const ParameterList& list, std::uint64_t seed) {
+template <class S>
+Doubles gradients(const Parameters<S>& parameters, std::uint64_t seed) {
   Random random(seed);
-  Doubles g(list.arena_size(), 0.0);
-  for (const ParameterInfo& info : list.infos()) {
+  Doubles g(parameters.arena_size(), 0.0);
+  for (const ParameterInfo& info : parameters.infos()) {
     for (Index i = 0; i < info.size; ++i) g[info.offset + i] = random.normal();
   }
   return g;
@@ -76,20 +76,21 @@ double largest_jump(const std::vector<double>& rate) {
 
 TEMPLATE_TEST_CASE("adamw agrees with its algorithm", "[adamw]", float, double) {
   using S = TestType;
-  const ParameterList list = example_list();
-  Parameters<S> parameters(list);
+  Parameters<S> parameters;
+  add_examples(parameters);
+  parameters.allocate();
   parameters.initialise(3);
-  Reference reference{doubles(to_host(parameters.values())), Doubles(list.arena_size(), 0.0),
-                      Doubles(list.arena_size(), 0.0)};
+  Reference reference{doubles(to_host(parameters.values())), Doubles(parameters.arena_size(), 0.0),
+                      Doubles(parameters.arena_size(), 0.0)};
   const double rate = 0.02;
   for (int t = 1; t <= 6; ++t) {
-    const Doubles g = rounded<S>(gradients(list, t));
+    const Doubles g = rounded<S>(gradients(parameters, t));
     set(View1<S>(parameters.gradients()), g);
     const double scale = t % 2 == 0 ? 0.125 : 1.0;
     const ExecSpace space;
     adamw_update<S>(space, settings, rate / t, t, scale, parameters);
     space.fence();
-    reference.step(settings, list, g, rate / t, t, scale);
+    reference.step(settings, parameters.infos(), g, rate / t, t, scale);
     CAPTURE(t);
     // A step moves a value by about its rate, through about ten roundings.
     const double tolerance =
@@ -104,7 +105,7 @@ TEMPLATE_TEST_CASE("adamw agrees with its algorithm", "[adamw]", float, double) 
   // What lies between parameters stays zero.
   const Doubles w = doubles(to_host(parameters.values()));
   std::vector<bool> owned(w.size(), false);
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : parameters.infos()) {
     std::fill_n(owned.begin() + info.offset, info.size, true);
   }
   for (std::size_t i = 0; i < w.size(); ++i) {
@@ -132,26 +133,29 @@ TEST_CASE("slices cover the arena once, in cache lines", "[adamw]") {
 TEMPLATE_TEST_CASE("slices updated apart make the whole update, bit for bit", "[adamw]", float,
                    double) {
   using S = TestType;
-  const ParameterList list = example_list();
-  Parameters<S> whole(list);
+  Parameters<S> whole;
+  add_examples(whole);
+  whole.allocate();
   whole.initialise(3);
   const Doubles before = doubles(to_host(whole.values()));
-  const Doubles g = rounded<S>(gradients(list, 1));
+  const Doubles g = rounded<S>(gradients(whole, 1));
   set(View1<S>(whole.gradients()), g);
   adamw_update<S>(ExecSpace(), settings, 0.02, 1, 0.5, whole);
   Kokkos::fence();
   const Doubles after = doubles(to_host(whole.values()));
   CHECK(absolute_error(before, after) > 0.01);
   for (int rank = 0; rank < 3; ++rank) {
-    const ArenaRange slice = slice_of(list.arena_size(), rank, 3);
-    Parameters<S> part(list, slice);
+    const ArenaRange slice = slice_of(whole.arena_size(), rank, 3);
+    Parameters<S> part;
+    add_examples(part);
+    part.allocate(slice);
     part.initialise(3);
     set(View1<S>(part.gradients()), g);
     adamw_update<S>(ExecSpace(), settings, 0.02, 1, 0.5, part);
     Kokkos::fence();
     CHECK(Index(part.first_moments().size()) == slice.size());
     const Doubles w = doubles(to_host(part.values()));
-    for (Index i = 0; i < list.arena_size(); ++i) {
+    for (Index i = 0; i < whole.arena_size(); ++i) {
       const bool mine = i >= slice.begin && i < slice.end;
       if (w[i] != (mine ? after[i] : before[i])) FAIL("element " << i << " of rank " << rank);
     }
@@ -159,10 +163,10 @@ TEMPLATE_TEST_CASE("slices updated apart make the whole update, bit for bit", "[
 }
 
 TEST_CASE("adamw's first step has the size of the rate, whatever the gradient's", "[adamw]") {
-  ParameterList list;
-  list.add("w", {3}, {}, Decay::none);
-  Parameters<double> parameters(list);
-  Doubles g(list.arena_size(), 0.0);
+  Parameters<double> parameters;
+  parameters.add("w", {3}, {}, Decay::none);
+  parameters.allocate();
+  Doubles g(parameters.arena_size(), 0.0);
   g[0] = 1e-3, g[1] = -40, g[2] = 0;
   set(View1<double>(parameters.gradients()), g);
   adamw_update<double>(ExecSpace(), settings, 0.01, 1, 1.0, parameters);
@@ -174,11 +178,11 @@ TEST_CASE("adamw's first step has the size of the rate, whatever the gradient's"
 }
 
 TEST_CASE("adamw decays to the target of each rule, apart from the gradient", "[adamw]") {
-  ParameterList list;
-  list.add("none", {1}, {.mean = 3.0}, Decay::none);
-  list.add("zero", {1}, {.mean = 3.0}, Decay::to_zero);
-  list.add("one", {1}, {.mean = 3.0}, Decay::to_one);
-  Parameters<double> parameters(list);
+  Parameters<double> parameters;
+  parameters.add("none", {1}, {.mean = 3.0}, Decay::none);
+  parameters.add("zero", {1}, {.mean = 3.0}, Decay::to_zero);
+  parameters.add("one", {1}, {.mean = 3.0}, Decay::to_one);
+  parameters.allocate();
   parameters.initialise(1);
   const AdamWSettings strong = {0.9, 0.95, 1e-8, 0.5, 0.0};
   for (int t = 1; t <= 2000; ++t) {
@@ -316,20 +320,21 @@ TEST_CASE("schedule and adamw read their deck table", "[schedule]") {
   CHECK_THROWS_AS(AdamWSettings::read(Deck::from_string("[optimizer]\nbeta1 = 1\n", "t")), Error);
 }
 
-TEST_CASE("a parameter list lays windows out and refuses doubles", "[parameters]") {
-  ParameterList list = example_list();
-  REQUIRE(list.infos().size() == 6);
+TEST_CASE("parameters lay their windows out and refuse doubles", "[parameters]") {
+  Parameters<double> parameters;
+  add_examples(parameters);
+  REQUIRE(parameters.infos().size() == 6);
   Index end = 0;
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : parameters.infos()) {
     CHECK(info.offset >= end);
     CHECK(info.offset % 16 == 0);
     end = info.offset + info.size;
   }
-  CHECK(list.arena_size() >= end);
-  CHECK(list.count() == 15 + 7 + 16 + 32 + 5 + 5000);
-  CHECK(list.count("d.") == 37);
-  CHECK(list.count("nothing") == 0);
-  CHECK(list[list.find("c.one")].size == 16);
+  CHECK(parameters.arena_size() >= end);
+  CHECK(parameters.count() == 15 + 7 + 16 + 32 + 5 + 5000);
+  CHECK(parameters.count("d.") == 37);
+  CHECK(parameters.count("nothing") == 0);
+  CHECK(parameters.find("c.one").info().size == 16);
 
   const auto status = [](auto call) {
     try {
@@ -339,15 +344,17 @@ TEST_CASE("a parameter list lays windows out and refuses doubles", "[parameters]
     }
     return Status::ok;
   };
-  CHECK(status([&] { list.add("b.zero", {1}, {}, Decay::none); }) == Status::deck);
-  CHECK(status([&] { list.find("b"); }) == Status::deck);
-  CHECK(list.infos().size() == 6);
+  CHECK(status([&] { parameters.add("b.zero", {1}, {}, Decay::none); }) == Status::deck);
+  CHECK(status([&] { parameters.find("b"); }) == Status::deck);
+  CHECK(parameters.infos().size() == 6);
 
-  const Parameters<double> parameters(list);
-  CHECK(parameters.value2(list.find("c.one")).extent(0) == 2);
-  CHECK(parameters.value2(list.find("c.one")).extent(1) == 8);
-  CHECK(parameters.gradient1(list.find("d.zero")).data() ==
-        parameters.gradients().data() + list[list.find("d.zero")].offset);
+  const Weight<double> cube = parameters.find("c.one"), d = parameters.find("d.zero");
+  CHECK(d.value1().extent(0) == 0);  // nothing is allocated yet
+  parameters.allocate();
+  CHECK(cube.value2().extent(0) == 2);
+  CHECK(cube.value2().extent(1) == 8);
+  CHECK(d.gradient1().data() == parameters.gradients().data() + d.range().begin);
+  CHECK(d.gradient1().extent(0) == std::size_t(d.range().size()));
   for (const auto& arena : {parameters.values(), parameters.gradients(), parameters.first_moments(),
                             parameters.second_moments()}) {
     CHECK(largest(to_host(arena)) == 0);
@@ -356,11 +363,11 @@ TEST_CASE("a parameter list lays windows out and refuses doubles", "[parameters]
   // Segments: every element once, none twice; neighbours without a gap and of one rule merged.
   const std::vector<Segment> segments = parameters.segments();
   CHECK(segments.size() == 5);
-  std::vector<int> covered(list.arena_size(), 0);
+  std::vector<int> covered(parameters.arena_size(), 0);
   for (const Segment& s : segments) {
     for (Index i = s.begin; i < s.end; ++i) ++covered[i];
   }
-  for (const ParameterInfo& info : list.infos()) {
+  for (const ParameterInfo& info : parameters.infos()) {
     for (Index i = 0; i < info.size; ++i) CHECK(covered[info.offset + i] == 1);
     for (const Segment& s : segments) {
       if (s.begin <= info.offset && info.offset < s.end) CHECK(s.decay == info.decay);
@@ -369,14 +376,17 @@ TEST_CASE("a parameter list lays windows out and refuses doubles", "[parameters]
 }
 
 TEST_CASE("initial values are a function of seed, name and element", "[parameters]") {
-  const ParameterList list = example_list();
-  Parameters<double> a(list);
-  Parameters<float> single(list);
+  Parameters<double> a;
+  Parameters<float> single;
+  add_examples(a);
+  add_examples(single);
+  a.allocate();
+  single.allocate();
   a.initialise(17);
   single.initialise(17);
-  for (const ParameterInfo& info : list.infos()) {
-    const Doubles value = to_host(a.value1(list.find(info.name)));
-    const auto value_single = to_host(single.value1(list.find(info.name)));
+  for (const ParameterInfo& info : a.infos()) {
+    const Doubles value = to_host(a.find(info.name).value1());
+    const auto value_single = to_host(single.find(info.name).value1());
     for (Index i = 0; i < std::min<Index>(info.size, 200); ++i) {
       const double drawn =
           info.init.mean + info.init.deviation * random_normal(17, stream_of(info.name), i);
@@ -385,15 +395,19 @@ TEST_CASE("initial values are a function of seed, name and element", "[parameter
     }
   }
   // Another order and other neighbours change nothing; another name or seed does.
-  ParameterList other;
-  other.add("d.zero2", {5}, {.deviation = 1.0}, Decay::to_zero);
-  other.add("new", {5}, {.deviation = 1.0}, Decay::to_zero);
-  Parameters<double> b(other), c(other);
-  b.initialise(17);
-  c.initialise(18);
-  CHECK(to_host(b.value1({0})) == to_host(a.value1(list.find("d.zero2"))));
-  CHECK(to_host(b.value1({1})) != to_host(b.value1({0})));
-  CHECK(to_host(c.value1({0})) != to_host(b.value1({0})));
+  Parameters<double> b, c;
+  for (Parameters<double>* const other : {&b, &c}) {
+    other->add("d.zero2", {5}, {.deviation = 1.0}, Decay::to_zero);
+    other->add("new", {5}, {.deviation = 1.0}, Decay::to_zero);
+    other->allocate();
+    other->initialise(other == &b ? 17 : 18);
+  }
+  const auto value = [](const Parameters<double>& parameters, const char* name) {
+    return to_host(parameters.find(name).value1());
+  };
+  CHECK(value(b, "d.zero2") == value(a, "d.zero2"));
+  CHECK(value(b, "new") != value(b, "d.zero2"));
+  CHECK(value(c, "d.zero2") != value(b, "d.zero2"));
 }
 
 TEST_CASE("the backbone starts from the same values under every interface", "[parameters]") {

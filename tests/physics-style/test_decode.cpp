@@ -25,7 +25,7 @@ template <class S>
 Doubles full_logits(Setup<S>& setup) {
   setup.evaluate();
   const Device<S> out(2 * context * vocabulary);
-  setup.model.logits(ExecSpace(), 2, out.view(2 * context, vocabulary));
+  setup.model.logits(ExecSpace(), 0, out.view(2 * context, vocabulary));
   Kokkos::fence();
   return out.values();
 }

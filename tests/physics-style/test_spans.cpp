@@ -151,7 +151,7 @@ Doubles logits_of(const std::vector<TokenId>& ids, Index sequences, Index t, Ind
   const ExecSpace space;
   setup.model.evaluate(space, batch, sum.sum());
   const Device<double> out(sequences * t * vocabulary);
-  setup.model.logits(space, sequences, out.view(sequences * t, vocabulary));
+  setup.model.logits(space, 0, out.view(sequences * t, vocabulary));
   space.fence();
   return out.values();
 }

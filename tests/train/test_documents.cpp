@@ -42,8 +42,8 @@ Found run(const std::string& interface, const std::vector<TokenId>& ids, bool ma
   Model<double> model(ModelSettings::read(deck), {vocabulary, 1, 1});
   model.allocate(4);
   Random random(8);
-  const View1<double> values(model.parameters().values().data(), model.list().arena_size());
-  set(values, random.normals(model.list().arena_size(), 0.3));
+  const View1<double> values(model.parameters().values().data(), model.parameters().arena_size());
+  set(values, random.normals(model.parameters().arena_size(), 0.3));
   const ListedTokens source(vocabulary, ids, end);
   BatchLoader loader(source, context, 1, 0, 1, 1, WindowSelection{1, 1}, {true, mask});
   const StepBatch& batch = loader.load(0);
@@ -53,14 +53,14 @@ Found run(const std::string& interface, const std::vector<TokenId>& ids, bool ma
   const ExecSpace space;
   model.evaluate(space, batch, sum.sum());
   const Device<double> logits(context * vocabulary);
-  model.logits(space, 1, View2<double>(logits.view().data(), context, vocabulary));
+  model.logits(space, 0, View2<double>(logits.view().data(), context, vocabulary));
   space.fence();
   found.logits = to_host(logits.view());
   Kokkos::deep_copy(model.parameters().gradients(), 0.0);
   model.forward_backward(space, batch, nullptr, sum.sum());
   space.fence();
-  found.gradient =
-      to_host(View1<double>(model.parameters().gradients().data(), model.list().arena_size()));
+  found.gradient = to_host(
+      View1<double>(model.parameters().gradients().data(), model.parameters().arena_size()));
   return found;
 }
 

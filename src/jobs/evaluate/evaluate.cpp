@@ -105,7 +105,7 @@ Outcome EvaluateJob::run(const JobContext& context) {
           found.loss(),
           found.targets,
           static_cast<double>(found.targets) / seconds,
-          trained->model.list().count()};
+          trained->model.parameters().count()};
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "jobs/exchange/bake.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "console/configuration.hpp"
@@ -20,7 +19,7 @@ MemberSettings baked_settings(const MemberSettings& settings) {
   const std::string folder = settings.directory + "/baked";
   const Deck deck = Deck::from_string(settings.resolved_deck, "the baked deck")
                         .without("embedding." + settings.model.interface)
-                        .with("embedding.interface", toml_value(std::string("untied")))
+                        .with("embedding.interface", toml_value(table_interface(false)))
                         .with("output.directory", toml_value(folder))
                         .with("job", toml_value(std::string("train")));
   read_job(deck);
@@ -29,8 +28,8 @@ MemberSettings baked_settings(const MemberSettings& settings) {
 
 /// Overwrites every parameter of `to` that `from` has as well.
 void copy_common(const Parameters<float>& from, const Parameters<float>& to) {
-  for (const ParameterInfo& target : to.list().infos()) {
-    for (const ParameterInfo& source : from.list().infos()) {
+  for (const ParameterInfo& target : to.infos()) {
+    for (const ParameterInfo& source : from.infos()) {
       if (source.name != target.name) continue;
       Kokkos::deep_copy(View1<float>(to.values().data() + target.offset, target.size),
                         View1<float>(from.values().data() + source.offset, source.size));
@@ -41,12 +40,8 @@ void copy_common(const Parameters<float>& from, const Parameters<float>& to) {
 /// Overwrites the table of `to` with the vectors of `from`'s interface.
 void copy_input_matrix(Model<float>& from, const Model<float>& to) {
   const ExecSpace space;
-  const Index vocabulary = from.shape().vocabulary, block = from.distinct_max();
-  const View2<float> table = to.parameters().value2(to.list().find("embedding.untied.table"));
-  for (Index begin = 0; begin < vocabulary; begin += block) {
-    const Index rows = std::min(block, vocabulary - begin);
-    from.materialise(space, begin, rows, View2<float>(&table(begin, 0), rows, from.shape().width));
-  }
+  const std::string table = stored_table(table_interface(false));
+  from.materialise(space, 0, to.parameters().find(table).value2());
   space.fence();
 }
 
@@ -85,7 +80,7 @@ void BakeJob::bake(const std::string& path, const RunData& data, Console& consol
   save_state(baked.directory, header, to.parameters(), run_history());
   write_text(baked.directory + "/deck.toml", baked.resolved_deck);
   console.line("baked " + path + ": " + settings_.model.interface + " (" +
-               format_count(from->model.list().count("embedding.")) +
+               format_count(from->model.parameters().count("embedding.")) +
                " parameters) into a table of " + format_count(data.vocabulary) + " x " +
                std::to_string(from->model.shape().width));
   console.line("wrote " + target + " and " + baked.directory + "/deck.toml");

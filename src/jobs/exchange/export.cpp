@@ -129,8 +129,8 @@ LlamaConfig config_of(const Model<float>& model, const transformer::Settings& t,
   c.rope_base = t.rope_base;
   c.init_deviation = t.init_deviation;
   // An interface without parameters of its own, whose table is the head's.
-  const Costs input = model.embedding_costs();
-  c.tied = model.list().count("embedding.") == 0 && input.fixed == 0 &&
+  const Costs input = model.costs().embedding;
+  c.tied = model.parameters().count("embedding.") == 0 && input.fixed == 0 &&
            input.shared == c.vocabulary * c.width;
   c.end_of_text = end_of_text;
   return c;
@@ -151,11 +151,11 @@ void write_values(SafetensorsWriter& file, const float* device, Index count,
 void write_input_rows(SafetensorsWriter& file, Model<float>& model, const HostBuffer<float>& host) {
   const ExecSpace space;
   const Index vocabulary = model.shape().vocabulary, width = model.shape().width;
-  const Index block = std::min<Index>(model.distinct_max(), 4096);
+  const Index block = std::min<Index>(vocabulary, 4096);
   const Buffer<float> rows(without_initializing("Lexikos::export::rows"), block * width);
   for (Index begin = 0; begin < vocabulary; begin += block) {
     const Index count = std::min(block, vocabulary - begin);
-    model.materialise(space, begin, count, View2<float>(rows.data(), count, width));
+    model.materialise(space, begin, View2<float>(rows.data(), count, width));
     space.fence();
     write_values(file, rows.data(), count * width, host);
   }
@@ -168,8 +168,7 @@ void write_weights(SafetensorsWriter& file, Model<float>& model,
     if (t.parameter.empty()) {
       write_input_rows(file, model, host);
     } else {
-      const ParameterInfo& info = model.list()[model.list().find(t.parameter)];
-      write_values(file, model.parameters().values().data() + info.offset + t.first,
+      write_values(file, model.parameters().find(t.parameter).value1().data() + t.first,
                    t.tensor.size(), host);
     }
   }

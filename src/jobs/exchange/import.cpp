@@ -95,11 +95,10 @@ void copy_tensor(const WeightMatrix& from, float* device) {
 }
 
 void copy_weights(const WeightFile& file, const std::vector<LlamaTensor>& tensors,
-                  const Parameters<float>& to) {
+                  const std::string& table, const Parameters<float>& to) {
   for (const LlamaTensor& t : tensors) {
-    const std::string name = t.parameter.empty() ? "embedding.untied.table" : t.parameter;
-    const ParameterInfo& info = to.list()[to.list().find(name)];
-    copy_tensor(open_tensor(file, t.tensor), to.values().data() + info.offset + t.first);
+    const std::string& name = t.parameter.empty() ? table : t.parameter;
+    copy_tensor(open_tensor(file, t.tensor), to.find(name).value1().data() + t.first);
   }
 }
 
@@ -136,7 +135,6 @@ std::string read_folder(const DeckTable& table) {
 /// The deck with the model of `folder`.
 Deck with_imported_model(const Deck& given, const std::string& folder) {
   const LlamaConfig c = read_llama_config(folder);
-  const auto text = [](const char* word) { return toml_value(std::string(word)); };
   Deck deck = with_context(given, c.context, folder);
   const auto set = [&](const char* table, const char* key, const std::string& value) {
     deck = with_key(deck, table, key, value, folder);
@@ -145,11 +143,11 @@ Deck with_imported_model(const Deck& given, const std::string& folder) {
   set("transformer", "width", std::to_string(c.width));
   set("transformer", "heads", std::to_string(c.heads));
   set("transformer", "kv_heads", std::to_string(c.kv_heads));
-  set("transformer", "mlp", text("swiglu"));
+  set("transformer", "mlp", toml_value(std::string("swiglu")));
   set("transformer", "mlp_width", std::to_string(c.mlp_width));
   set("transformer", "rope_base", format_real(c.rope_base));
   set("transformer", "norm_epsilon", format_real(c.norm_epsilon));
-  set("embedding", "interface", text(c.tied ? "tied" : "untied"));
+  set("embedding", "interface", toml_value(table_interface(c.tied)));
   set("data", "vocabulary_size", std::to_string(c.vocabulary));
   return deck;
 }
@@ -174,16 +172,17 @@ void ImportJob::write(Console& console) const {
   const WeightFile file(folder_);
   const std::vector<LlamaTensor> tensors = llama_tensors(config);
   check_tensor_names(file, config, tensors);
-  const Model<float> model(settings_.model, {config.vocabulary, 1, 1});
-  const Parameters<float> parameters(model.list());
-  copy_weights(file, tensors, parameters);
+  Model<float> model(settings_.model, {config.vocabulary, 1, 1});
+  Parameters<float>& parameters = model.parameters();
+  parameters.allocate();
+  copy_weights(file, tensors, stored_table(settings_.model.interface), parameters);
 
   const std::string deck = deck_beside(settings_);
   make_directory(settings_.directory);
   save_state(settings_.directory, header_of(settings_, config, folder_, deck), parameters,
              run_history());
   write_text(settings_.directory + "/deck.toml", deck);
-  console.line("imported " + file.path() + ": " + format_count(model.list().count()) +
+  console.line("imported " + file.path() + ": " + format_count(parameters.count()) +
                " parameters, " + settings_.model.interface + ", vocabulary " +
                format_count(config.vocabulary));
   console.line("wrote " + checkpoint_path(settings_.directory, 0) + " and " + settings_.directory +

@@ -27,7 +27,7 @@ void Generator<S>::begin(const std::vector<TokenId>& prompt) {
   model_.prefill(space, to_device(prompt), texts_);
   places_ = static_cast<Index>(prompt.size());
   same_ = true;
-  model_.prompt_logits(space, places_ - 1, View2<S>(rows_.data(), 1, vocabulary));
+  model_.logits(space, places_ - 1, View2<S>(rows_.data(), 1, vocabulary));
   space.fence();
   Kokkos::deep_copy(Kokkos::subview(host_, std::make_pair(Index{0}, vocabulary)),
                     View1<const S>(rows_.data(), vocabulary));
@@ -36,8 +36,8 @@ void Generator<S>::begin(const std::vector<TokenId>& prompt) {
 template <class S>
 void Generator<S>::append(const std::vector<TokenId>& ids) {
   const ExecSpace space;
-  model_.decode(space, to_device(ids), places_,
-                View2<S>(rows_.data(), texts_, model_.shape().vocabulary));
+  model_.decode(space, to_device(ids), places_);
+  model_.logits(space, 0, View2<S>(rows_.data(), texts_, model_.shape().vocabulary));
   ++places_;
   same_ = false;
   space.fence();
@@ -57,7 +57,7 @@ std::vector<S> Generator<S>::prompt_logits() const {
   const Buffer<S> row(without_initializing("Lexikos::generator::prompt_logits"), vocabulary);
   using HostRow = Kokkos::View<S*, Kokkos::HostSpace, Window>;
   for (Index place = 0; place < places_; ++place) {
-    model_.prompt_logits(space, place, View2<S>(row.data(), 1, vocabulary));
+    model_.logits(space, place, View2<S>(row.data(), 1, vocabulary));
     space.fence();
     Kokkos::deep_copy(HostRow(all.data() + place * vocabulary, vocabulary), row);
   }

@@ -11,8 +11,7 @@ namespace lexikos {
 template <class S>
 class Generator {
  public:
-  /// `texts` at a time: at most the model's micro_batch and distinct_max(). The model must outlive
-  /// this object.
+  /// `texts` at a time: at most the model's micro_batch. The model must outlive this object.
   Generator(Model<S>& model, Index texts);
 
   /// All texts begin with these ids; 1 to T of them, each < V.

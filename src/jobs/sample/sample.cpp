@@ -251,7 +251,7 @@ void SampleJob::write(const std::string& path, Console& console) const {
                  " tokens: the context of T = " + std::to_string(context) + " is full");
   }
   std::vector<float> logits;
-  const Index group = std::min(sizes.micro_batch, trained->model.distinct_max());
+  const Index group = sizes.micro_batch;
   const std::vector<Ids> samples = continue_all(*trained, prompt, tokens, group, logits, console);
   make_directory(settings_.directory);
   write_samples(settings_.directory + "/samples.txt", prompt, samples);

@@ -179,7 +179,7 @@ class Run {
             losses.empty() ? 0.0 : losses.back(),
             evaluator_ ? evaluator_->targets() : 0,
             median_tokens_per_second(trainer_.history()),
-            trainer_.model().list().count()};
+            trainer_.model().parameters().count()};
   }
 
   const MemberSettings& settings_;
