@@ -55,7 +55,7 @@ check() {
   step "$kind: configure" configure "$build" -DLEXIKOS_TESTS=ON -DLEXIKOS_WERROR=ON "$@"
   step "$kind: build (log: $build/build.log)" compile "$build" -- -k 0
   say "$kind: tests (log: $build/tests.log)"
-  ctest --test-dir "$build" --output-on-failure -j "$(cores)" --no-tests=error -E '^portability\.cuda$' \
+  ctest --test-dir "$build" --output-on-failure -j "$(cores)" --no-tests=error -E '^portability\.cuda' \
     "${ctest_options[@]}" \
     </dev/null >"$build/tests.log" 2>&1 || failed+=("$kind")
   grep -E '^[0-9]+% tests passed|\*\*\*' "$build/tests.log" | sed 's/^/    /' || true
