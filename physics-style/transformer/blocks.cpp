@@ -102,7 +102,7 @@ void Blocks<S, A>::forward_block(const ExecSpace& space, const Pass& pass, Index
                               b.rstd1.column(n));
     }
     multiply(b.y1(n), w.qkv, room_.qkv(n));
-    attend(space, pass, b);
+    attend(space, pass, layer);
     multiply(b.o(n), w.out, branch_(n));
     // x_mid = x + attention's branch; y2 = norm(x_mid)
     rmsnorm::forward_add<S>(space, b.x(n), branch_(n), w.mlp_norm.value1(), epsilon, b.x_mid(n),
@@ -117,10 +117,17 @@ void Blocks<S, A>::forward_block(const ExecSpace& space, const Pass& pass, Index
   if (part == Part::all) multiply(b.hidden(n), w.down, branch_(n));
 }
 
+/// Which keys the queries of this layer see.
+template <class S, class A>
+Sight Blocks<S, A>::sight_of(const Pass& pass, Index layer) const {
+  return {pass.spans, settings_.window_of(layer)};
+}
+
 /// o = attention(rope(qkv)): of whole sequences, or of one position on the keys and values before.
 template <class S, class A>
-void Blocks<S, A>::attend(const ExecSpace& space, const Pass& pass,
-                          const BlockRows<S, A>& block) const {
+void Blocks<S, A>::attend(const ExecSpace& space, const Pass& pass, Index layer) const {
+  const BlockRows<S, A>& block = blocks_[layer];
+  const Sight sight = sight_of(pass, layer);
   const Index n = pass.rows, t = settings_.context;
   const View4<A> k = heads(block.k, pass.sequences), v = heads(block.v, pass.sequences);
   const View2<S> cosine = cosine_(t), sine = sine_(t);
@@ -128,11 +135,11 @@ void Blocks<S, A>::attend(const ExecSpace& space, const Pass& pass,
   if (pass.decodes()) {
     const View3<A> q(block.q.data(), pass.sequences, settings_.heads, settings_.head_width());
     decode_attention::append<A>(space, room_.qkv(n), cosine, sine, pass.place, q, k, v);
-    decode_attention::forward<A>(space, q, k, v, pass.place, lse, block.o(n));
+    decode_attention::forward<A>(space, q, k, v, pass.place, sight.window, lse, block.o(n));
   } else {
     const View4<A> q = heads(block.q, pass.sequences);
     rope::forward<A>(space, pass.spans, room_.qkv(n), cosine, sine, settings_.heads, q, k, v);
-    attention::forward<A>(space, pass.spans, q, k, v, block.o(n), lse, room_.workspace.all());
+    attention::forward<A>(space, sight, q, k, v, block.o(n), lse, room_.workspace.all());
   }
 }
 
@@ -199,9 +206,9 @@ void Blocks<S, A>::backward_attention(const ExecSpace& space, const Pass& pass, 
   const View2<const A> dx = rounded_gradient(space, n);
   gemm<A>(space, Op::transpose, Op::none, S(1), dx, o, S(1), w.out.gradient2());
   gemm<A>(space, Op::none, Op::none, S(1), dx, w.out.factor(), S(0), dout);
-  attention::backward<A>(space, pass.spans, dout, heads(b.q, sequences), heads(b.k, sequences),
-                         heads(b.v, sequences), o, row_sums(b.lse, sequences), dq, dk, dv,
-                         r.workspace.all());
+  attention::backward<A>(space, sight_of(pass, layer), dout, heads(b.q, sequences),
+                         heads(b.k, sequences), heads(b.v, sequences), o,
+                         row_sums(b.lse, sequences), dq, dk, dv, r.workspace.all());
   rope::backward<A>(space, pass.spans, dq, dk, dv, cosine_(t), sine_(t), settings_.heads, dqkv);
   gemm<A>(space, Op::transpose, Op::none, S(1), dqkv, b.y1(n), S(1), w.qkv.gradient2());
   gemm<A>(space, Op::none, Op::none, S(1), dqkv, w.qkv.factor(), S(0), dy);

@@ -66,7 +66,8 @@ class Blocks final : public Transformer<S> {
 
   void pass_all(const ExecSpace& space, const Pass& pass) const;
   void forward_block(const ExecSpace& space, const Pass& pass, Index layer, Part part) const;
-  void attend(const ExecSpace& space, const Pass& pass, const BlockRows<S, A>& block) const;
+  Sight sight_of(const Pass& pass, Index layer) const;
+  void attend(const ExecSpace& space, const Pass& pass, Index layer) const;
   void recompute_block(const ExecSpace& space, const Pass& pass, Index layer) const;
   void backward_mlp(const ExecSpace& space, Index layer, Index rows) const;
   void backward_attention(const ExecSpace& space, const Pass& pass, Index layer) const;

@@ -136,11 +136,14 @@ Costs Blocks<S, A>::costs() const {
       matrices += static_cast<double>(matrix->info().size);
     }
   }
-  const double c = settings_.width, l = settings_.layers;
+  double keys = 0;  // that a position sees, over all layers
+  for (Index l = 0; l < settings_.layers; ++l) {
+    keys += attention::mean_keys(settings_.context, settings_.window_of(l));
+  }
   Costs costs;
-  // Forward 2, backward 4 for each matrix element; attention's q k^T and p v see (T + 1) / 2 keys
-  // on average.
-  costs.flops_per_token = 6.0 * matrices + 6.0 * l * c * (settings_.context + 1.0);
+  // Forward 2, backward 4 for each matrix element, and for each of C numbers of attention's q k^T
+  // and p v with each key.
+  costs.flops_per_token = 6.0 * matrices + 12.0 * static_cast<double>(settings_.width) * keys;
   return costs;
 }
 

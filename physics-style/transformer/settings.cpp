@@ -39,6 +39,16 @@ Settings read(const DeckTable& table) {
       {.name = "init_deviation",
        .doc = "of initial matrices; those that add to the residual get it over sqrt(2 L)"},
       0.02, NonNegative{});
+  s.window = table.integer({.name = "window",
+                            .doc = "keys that a query sees at most, itself included; 0: all before",
+                            .unit = "tokens"},
+                           0, NonNegative{});
+  s.window_pattern = table.integers(
+      {.name = "window_pattern",
+       .doc =
+           "1 for a layer that has the window, 0 for one that has not; repeated over the layers"},
+      {1}, Between(0, 1));
+  if (s.window_pattern.empty()) table.reject("window_pattern", "is empty");
   return s;
 }
 

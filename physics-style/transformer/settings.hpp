@@ -1,6 +1,8 @@
 // What the transformer reads from the deck.
 #pragma once
 
+#include <vector>
+
 #include "package.hpp"
 
 namespace lexikos::transformer {
@@ -11,9 +13,15 @@ struct Settings {
   Index layers, width, heads, kv_heads, mlp_width, context;
   Mlp mlp;
   double rope_base, norm_epsilon, init_deviation;
+  Index window;                              // W: keys that a query sees at most; 0: all before it
+  std::vector<std::int64_t> window_pattern;  // 1: a layer with the window; repeated over layers
   Index head_width() const { return width / heads; }
   /// Rows of W_qkv: those of all query heads, then of the key and of the value heads.
   Index qkv_width() const { return width + 2 * kv_heads * head_width(); }
+  /// Of this layer; 0: none.
+  Index window_of(Index layer) const {
+    return window_pattern[layer % window_pattern.size()] == 1 ? window : 0;
+  }
   /// Rows of the first MLP matrix for each hidden unit: gate and up, or up alone.
   Index mlp_inputs() const { return mlp == Mlp::swiglu ? 2 : 1; }
 };

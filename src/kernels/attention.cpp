@@ -111,22 +111,22 @@ KOKKOS_FORCEINLINE_FUNCTION Wide<A> exponentials(const Lane& lane, const Wide<A>
   });
 }
 
-/// The online softmax on one tile of logits [R K] of each head: weights [R K] = exp(logit - new
+/// The online softmax on one tile of logits [R K] of each head, the first of its queries or a
+/// later one: weights [R K] = exp(logit - new
 /// largest), 0 where the query does not see the key; the running sums and the partial output are
 /// rescaled. Of one type, the weights may be the logits themselves.
 template <class A, class Run>
-void softmax_tile(const Run& run, const SpanRows& spans, Index block, Index rows, Index keys,
-                  Index first_query, Index first_key, const Wide<A>* logits, A* weights,
+void softmax_tile(const Run& run, const SightRows& sight, Index block, Index rows, Index keys,
+                  Index first_query, Index first_key, bool first, const Wide<A>* logits, A* weights,
                   Wide<A>* output, Index width, Wide<A>* largest, Wide<A>* sum) {
   using W = Wide<A>;
-  const bool first = first_key == 0;
   run.rows(
       "Lexikos::attention::softmax_tile", rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
         const W* const row = logits + g * block * block + r * keys;
         A* const out = weights + g * block * block + r * keys;
         const Index i = g * block + r;
-        const TileSight see = spans.sight(g, first_query + r, first_key, keys);
+        const TileSight see = sight.sight(g, first_query + r, first_key, keys);
         const W in_a = largest_of<W>(lane, row, see.a_begin, see.a_end);
         const W in_b = largest_of<W>(lane, row, see.b_begin, see.b_end);
         const W in_tile = in_a > in_b ? in_a : in_b;
@@ -191,7 +191,7 @@ void split_gradient(const Run& run, Merged merged, const A* dout, const A* o, A*
 /// unscaled logits, from dp; both 0 where the query does not see the key. Of one type, p may be the
 /// logits and ds may be dp.
 template <class A, class Run>
-void softmax_gradient_tile(const Run& run, const SpanRows& spans, Index block, Index rows,
+void softmax_gradient_tile(const Run& run, const SightRows& sight, Index block, Index rows,
                            Index keys, Index first_query, Index first_key, Index t, Wide<A> scale,
                            const Wide<A>* lse, const Wide<A>* delta, const Wide<A>* logits,
                            const Wide<A>* dp, A* p, A* ds) {
@@ -200,7 +200,7 @@ void softmax_gradient_tile(const Run& run, const SpanRows& spans, Index block, I
       "Lexikos::attention::softmax_gradient_tile", rows,
       KOKKOS_LAMBDA(const Lane& lane, const Index g, const Index r) {
         const Index query = first_query + r;
-        const TileSight see = spans.sight(g, query, first_key, keys);
+        const TileSight see = sight.sight(g, query, first_key, keys);
         const W lse_i = lse[g * t + query];
         const W delta_i = delta[g * t + query];
         const Index row = g * block * block + r * keys;
@@ -256,10 +256,13 @@ S scale_of(Index width) {
   return static_cast<S>(1.0 / ::sqrt(static_cast<double>(width)));
 }
 
-/// FLOP of `count` products over the keys that plain spans show: (T + 1) / 2 of T on average.
+/// FLOP of `count` products of a query or its gradient with each key that it sees. Spans are taken
+/// for plain ones.
 template <class View>
-double causal_products(const View& q, double count) {
-  return count * static_cast<double>(q.size()) * static_cast<double>(q.extent(2) + 1);
+double flops_of(const View& q, Index window, double count) {
+  const double rows = static_cast<double>(q.size()) / static_cast<double>(q.extent(3));
+  return count * 2 * rows * static_cast<double>(q.extent(3)) *
+         mean_keys(static_cast<Index>(q.extent(2)), window);
 }
 
 void check_workspace(Index have, Index need) {
@@ -269,11 +272,11 @@ void check_workspace(Index have, Index need) {
 }  // namespace
 
 template <class A>
-void forward(const ExecSpace& space, const Spans& spans, View4<const A> q, View4<const A> k,
+void forward(const ExecSpace& space, const Sight& sight, View4<const A> q, View4<const A> k,
              View4<const A> v, View2<A> o, View3<Wide<A>> lse, View1<Wide<A>> workspace) {
   using W = Wide<A>;
   const Region region("Lexikos::attention::forward",
-                      {.flops = causal_products(q, 2), .bytes = bytes_of(q, k, v, o, lse)});
+                      {.flops = flops_of(q, sight.window, 2), .bytes = bytes_of(q, k, v, o, lse)});
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
   const Index block = tile_of(t), area = block * block;
@@ -285,20 +288,21 @@ void forward(const ExecSpace& space, const Spans& spans, View4<const A> q, View4
   W* const sum = pieces.wide(total * block);
   A* const weights = pieces.rounded(logits, total * area);
   const Merged merged{heads, t, width};
-  const SpanRows seen(spans, heads, t);
+  const SightRows seen(sight, heads, t);
 
   for_heads("Lexikos::attention::forward", space, total, [&](const auto& run) {
     for (Index i = 0; i < t; i += block) {
       const Index rows = block < t - i ? block : t - i;
-      for (Index j = 0; j <= i; j += block) {
+      const Index first = sight.first_key(i) / block * block;  // tile of keys that any row sees
+      for (Index j = first; j <= i; j += block) {
         const Index keys = block < t - j ? block : t - j;
         run.template gemm<A>(Op::none, Op::transpose, scale_of<W>(width),
                              rows_of<const A>(q, i, rows), rows_of<const A>(k, j, keys), W(0),
                              {logits, rows, keys, area});
-        softmax_tile<A>(run, seen, block, rows, keys, i, j, logits, weights, output, width, largest,
-                        sum);
+        softmax_tile<A>(run, seen, block, rows, keys, i, j, j == first, logits, weights, output,
+                        width, largest, sum);
         run.template gemm<A>(Op::none, Op::none, W(1), {weights, rows, keys, area},
-                             rows_of<const A>(v, j, keys), j == 0 ? W(0) : W(1),
+                             rows_of<const A>(v, j, keys), j == first ? W(0) : W(1),
                              {output, rows, width, block * width});
       }
       finish_rows<A>(run, block, rows, i, merged, output, largest, sum, o.data(), lse.data());
@@ -307,13 +311,13 @@ void forward(const ExecSpace& space, const Spans& spans, View4<const A> q, View4
 }
 
 template <class A>
-void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, View4<const A> q,
+void backward(const ExecSpace& space, const Sight& sight, View2<const A> dout, View4<const A> q,
               View4<const A> k, View4<const A> v, View2<const A> o, View3<const Wide<A>> lse,
               View4<Wide<A>> dq, View4<Wide<A>> dk, View4<Wide<A>> dv, View1<Wide<A>> workspace) {
   using W = Wide<A>;
-  const Region region(
-      "Lexikos::attention::backward",
-      {.flops = causal_products(q, 5), .bytes = bytes_of(dout, q, k, v, o, lse, dq, dk, dv)});
+  const Region region("Lexikos::attention::backward",
+                      {.flops = flops_of(q, sight.window, 5),
+                       .bytes = bytes_of(dout, q, k, v, o, lse, dq, dk, dv)});
   const Index heads = q.extent(1), t = q.extent(2), width = q.extent(3);
   const Index total = q.extent(0) * heads;
   const Index block = tile_of(t), area = block * block;
@@ -327,7 +331,7 @@ void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, V
   A* const ds = pieces.rounded(dp, total * area);
   const Merged merged{heads, t, width};
   const W scale = scale_of<W>(width);
-  const SpanRows seen(spans, heads, t);
+  const SightRows seen(sight, heads, t);
 
   for_heads("Lexikos::attention::backward", space, total, [&](const auto& run) {
     split_gradient<A>(run, merged, dout.data(), o.data(), dout_h, delta);
@@ -335,7 +339,8 @@ void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, V
       const Index rows = block < t - i ? block : t - i;
       const MatrixBatch<const A> q_i = rows_of<const A>(q, i, rows);
       const MatrixBatch<const A> dout_i{dout_h + i * width, rows, width, t * width};
-      for (Index j = 0; j <= i; j += block) {
+      const Index first = sight.first_key(i) / block * block;
+      for (Index j = first; j <= i; j += block) {
         const Index keys = block < t - j ? block : t - j;
         const MatrixBatch<const A> k_j = rows_of<const A>(k, j, keys);
         const MatrixBatch<const A> p_ij{p, rows, keys, area}, ds_ij{ds, rows, keys, area};
@@ -350,7 +355,7 @@ void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, V
                              rows_of<W>(dv, j, keys));
         run.template gemm<A>(Op::transpose, Op::none, W(1), ds_ij, q_i, add_key,
                              rows_of<W>(dk, j, keys));
-        run.template gemm<A>(Op::none, Op::none, W(1), ds_ij, k_j, j == 0 ? W(0) : W(1),
+        run.template gemm<A>(Op::none, Op::none, W(1), ds_ij, k_j, j == first ? W(0) : W(1),
                              rows_of<W>(dq, i, rows));
       }
     }
@@ -358,9 +363,9 @@ void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, V
 }
 
 #define LEXIKOS_ATTENTION(A)                                                                      \
-  template void forward<A>(const ExecSpace&, const Spans&, View4<const A>, View4<const A>,        \
+  template void forward<A>(const ExecSpace&, const Sight&, View4<const A>, View4<const A>,        \
                            View4<const A>, View2<A>, View3<Wide<A>>, View1<Wide<A>>);             \
-  template void backward<A>(const ExecSpace&, const Spans&, View2<const A>, View4<const A>,       \
+  template void backward<A>(const ExecSpace&, const Sight&, View2<const A>, View4<const A>,       \
                             View4<const A>, View4<const A>, View2<const A>, View3<const Wide<A>>, \
                             View4<Wide<A>>, View4<Wide<A>>, View4<Wide<A>>, View1<Wide<A>>);
 LEXIKOS_ATTENTION(float)

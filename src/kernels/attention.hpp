@@ -38,17 +38,26 @@ Index backward_workspace(Index heads, Index t, Index width) {
          (narrow<A> ? 2 * narrow_elements<A>(heads * area) : 0);
 }
 
-/// Reads q, k, v [B H T E] and which keys each query sees (plain spans: causal); overwrites o [N C]
-/// (heads side by side), lse [B H T] (natural log of the softmax denominators) and the workspace.
-/// Logits, softmax and sums are in Wide<A>; weights are rounded to A for the second product.
+/// Keys that a query of T positions sees on average in a causal window of `window` (0: all before).
+inline double mean_keys(Index t, Index window) {
+  const double all = static_cast<double>(t);
+  if (window <= 0 || window >= t) return (all + 1) / 2;
+  const double w = static_cast<double>(window);
+  return w - w * (w - 1) / (2 * all);
+}
+
+/// Reads q, k, v [B H T E] and which keys each query sees (Sight(): causal attention); overwrites o
+/// [N C] (heads side by side), lse [B H T] (natural log of the softmax denominators) and the
+/// workspace. Logits, softmax and sums are in Wide<A>; weights are rounded to A for the second
+/// product.
 template <class A>
-void forward(const ExecSpace& space, const Spans& spans, View4<const A> q, View4<const A> k,
+void forward(const ExecSpace& space, const Sight& sight, View4<const A> q, View4<const A> k,
              View4<const A> v, View2<A> o, View3<Wide<A>> lse, View1<Wide<A>> workspace);
 
 /// Reads dout [N C], q, k, v, o, lse as forward left them; overwrites dq, dk, dv [B H T E] and the
 /// workspace.
 template <class A>
-void backward(const ExecSpace& space, const Spans& spans, View2<const A> dout, View4<const A> q,
+void backward(const ExecSpace& space, const Sight& sight, View2<const A> dout, View4<const A> q,
               View4<const A> k, View4<const A> v, View2<const A> o, View3<const Wide<A>> lse,
               View4<Wide<A>> dq, View4<Wide<A>> dk, View4<Wide<A>> dv, View1<Wide<A>> workspace);
 

@@ -1,5 +1,5 @@
 // Attention of one new position of each sequence on the keys and values that are kept from the
-// positions before: o = softmax(q k^T / sqrt(E)) v over the places 0 ... t.
+// positions before: o = softmax(q k^T / sqrt(E)) v over the places 0 ... t, or the last of them.
 // Source: Pope et al., "Efficiently scaling Transformer inference" (2022), section 2: the
 // key-value cache.
 #pragma once
@@ -41,21 +41,22 @@ void append(const ExecSpace& space, View2<const A> qkv, View2<const Wide<A>> cos
       });
 }
 
-/// Reads q [B H E] and places 0 ... t of k, v [B H T E]; overwrites o [B C] (heads side by side)
-/// and weights [B H T] (work space).
+/// Reads q [B H E] and places 0 ... t of k, v [B H T E], of which only the last `window` count
+/// where it is not 0; overwrites o [B C] (heads side by side) and weights [B H T] (work space).
 template <class A>
 void forward(const ExecSpace& space, View3<const A> q, View4<const A> k, View4<const A> v, Index t,
-             View3<Wide<A>> weights, View2<A> o) {
+             Index window, View3<Wide<A>> weights, View2<A> o) {
   const Index t_count = k.extent(2), width = k.extent(3);
-  const Index keys = t + 1;
+  const Index keys = window > 0 && window <= t ? window : t + 1;
+  const Index first = t + 1 - keys;
   using W = Wide<A>;
   const W scale = static_cast<W>(1.0 / ::sqrt(static_cast<double>(width)));
   for_rows(
       "Lexikos::decode_attention::forward", space, q.extent(0) * q.extent(1),
       KOKKOS_LAMBDA(const Lane& lane, const Index row) {
         const A* const query = q.data() + row * width;
-        const A* const key = k.data() + row * t_count * width;
-        const A* const value = v.data() + row * t_count * width;
+        const A* const key = k.data() + (row * t_count + first) * width;
+        const A* const value = v.data() + (row * t_count + first) * width;
         W* const weight = weights.data() + row * t_count;
         A* const out = o.data() + row * width;
         lane.for_each(keys, [=](const Index j) {

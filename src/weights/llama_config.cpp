@@ -1,5 +1,6 @@
 #include "weights/llama_config.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "utils/error.hpp"
@@ -38,6 +39,11 @@ class Reader {
   }
 
   [[nodiscard]] const Json* find(const std::string& key) const { return find_in(json_, key); }
+
+  [[nodiscard]] bool is_null(const std::string& key) const {
+    const Json* value = json_.find(key);
+    return value != nullptr && value->is(Json::Kind::null);
+  }
 
   [[nodiscard]] static const Json* find_in(const Json& table, const std::string& key) {
     const Json* value = table.find(key);
@@ -88,6 +94,27 @@ class Reader {
   Json json_;
 };
 
+/// An architecture that is read, and transformers' defaults where it has others than Llama.
+struct Family {
+  const char* architecture;
+  const char* model_type;
+  Index kv_heads;  // 0: as many as heads
+  Index context;
+  Index window;  // 0: none
+};
+
+constexpr Family families[] = {
+    {"LlamaForCausalLM", "llama", 0, 2048, 0},
+    {"MistralForCausalLM", "mistral", 8, 131072, 4096},
+};
+
+const Family& family_of(const std::string& architecture) {
+  for (const Family& family : families) {
+    if (architecture == family.architecture) return family;
+  }
+  return families[0];  // not reached: the callers have their names from the list
+}
+
 void require_text(const Reader& reader, const std::string& key, const std::string& wanted) {
   const Json* value = reader.find(key);
   if (value == nullptr) return;
@@ -96,13 +123,34 @@ void require_text(const Reader& reader, const std::string& key, const std::strin
   }
 }
 
-void require_architecture(const Reader& reader) {
-  require_text(reader, "model_type", "llama");
-  const Json* names = reader.find("architectures");
-  if (names == nullptr) return;
-  const bool llama = names->is(Json::Kind::array) && names->items.size() == 1 &&
-                     names->items[0].text == "LlamaForCausalLM";
-  if (!llama) reader.refuse("architectures", *names, "only LlamaForCausalLM is read");
+std::string known_names(const char* Family::*name) {
+  std::vector<std::string> names;
+  for (const Family& family : families) names.emplace_back(family.*name);
+  return join(names, ", ");
+}
+
+/// By model_type, with which `architectures` must agree.
+const Family& read_family(const Reader& reader) {
+  const Family* found = &families[0];
+  if (const Json* type = reader.find("model_type")) {
+    found = nullptr;
+    for (const Family& family : families) {
+      if (type->is(Json::Kind::text) && type->text == family.model_type) found = &family;
+    }
+    if (found == nullptr) {
+      reader.refuse("model_type", *type, "only " + known_names(&Family::model_type) + " are read");
+    }
+  }
+  if (const Json* names = reader.find("architectures")) {
+    const bool agrees = names->is(Json::Kind::array) && names->items.size() == 1 &&
+                        names->items[0].text == found->architecture;
+    if (!agrees) {
+      reader.refuse("architectures", *names,
+                    std::string("only ") + found->architecture + " is read with model_type = \"" +
+                        found->model_type + "\"");
+    }
+  }
+  return *found;
 }
 
 /// What would change the function and is not computed here.
@@ -113,9 +161,21 @@ void refuse_unsupported(const Reader& reader) {
       reader.refuse(key, *reader.find(key), "models with biases are not read");
     }
   }
-  for (const char* key : {"quantization_config", "sliding_window"}) {
-    if (const Json* value = reader.find(key)) reader.refuse(key, *value, "it is not supported");
+  if (const Json* value = reader.find("quantization_config")) {
+    reader.refuse("quantization_config", *value, "it is not supported");
   }
+}
+
+/// A family without windows refuses one; in another, null is none and an absent key its default.
+void read_window(const Reader& reader, const Family& family, LlamaConfig& c) {
+  if (family.window == 0) {
+    if (const Json* value = reader.find("sliding_window")) {
+      reader.refuse("sliding_window", *value, "it is not supported");
+    }
+  } else if (!reader.is_null("sliding_window")) {
+    c.window = reader.whole("sliding_window", family.window);
+  }
+  c.windowed.assign(static_cast<std::size_t>(c.layers), c.window > 0);
 }
 
 /// The rotary base: `rope_theta` at the top, or in `rope_parameters` since transformers 5. Every
@@ -176,6 +236,15 @@ std::string flag_text(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
+std::string architecture_of(const LlamaConfig& c) {
+  const auto windows = std::count(c.windowed.begin(), c.windowed.end(), true);
+  if (windows == 0) return "LlamaForCausalLM";
+  if (windows == c.layers) return "MistralForCausalLM";
+  fail(Status::deck,
+       "transformer.window in some layers only has no architecture in transformers without "
+       "transformer.qk_norm; this model cannot be exported");
+}
+
 std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
   const std::string id = c.end_of_text < 0 ? "null" : std::to_string(c.end_of_text);
   const std::string base = format_real(c.rope_base);
@@ -183,8 +252,9 @@ std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
   const auto add = [&](const std::string& key, const std::string& value) {
     text += (text.size() > 2 ? ",\n  \"" : "  \"") + key + "\": " + value;
   };
-  add("architectures", "[\"LlamaForCausalLM\"]");
-  add("model_type", "\"llama\"");
+  const std::string architecture = architecture_of(c);
+  add("architectures", "[\"" + architecture + "\"]");
+  add("model_type", std::string("\"") + family_of(architecture).model_type + "\"");
   add("vocab_size", std::to_string(c.vocabulary));
   add("hidden_size", std::to_string(c.width));
   add("intermediate_size", std::to_string(c.mlp_width));
@@ -196,6 +266,7 @@ std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
   add("attention_bias", "false");
   add("mlp_bias", "false");
   add("max_position_embeddings", std::to_string(c.context));
+  if (c.window > 0) add("sliding_window", std::to_string(c.window));
   add("rms_norm_eps", format_real(c.norm_epsilon));
   add("rope_theta", base);
   add("rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": " + base + "}");
@@ -210,7 +281,7 @@ std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
 
 LlamaConfig read_llama_config(const std::string& folder) {
   const Reader reader(folder + "/config.json");
-  require_architecture(reader);
+  const Family& family = read_family(reader);
   refuse_unsupported(reader);
   LlamaConfig c;
   c.vocabulary = reader.whole("vocab_size");
@@ -218,8 +289,9 @@ LlamaConfig read_llama_config(const std::string& folder) {
   c.mlp_width = reader.whole("intermediate_size");
   c.layers = reader.whole("num_hidden_layers");
   c.heads = reader.whole("num_attention_heads");
-  c.kv_heads = reader.whole("num_key_value_heads", c.heads);
-  c.context = reader.whole("max_position_embeddings", 2048);
+  c.kv_heads = reader.whole("num_key_value_heads", family.kv_heads > 0 ? family.kv_heads : c.heads);
+  c.context = reader.whole("max_position_embeddings", family.context);
+  read_window(reader, family, c);
   c.norm_epsilon = reader.positive("rms_norm_eps", 1e-6);
   c.rope_base = rotary_base(reader);
   c.init_deviation = reader.positive("initializer_range", 0.02);

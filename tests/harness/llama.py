@@ -1,4 +1,4 @@
-"""A LlamaForCausalLM in NumPy, fp64, and its folder: written from the published formats, with nothing
+"""A LlamaForCausalLM, or a MistralForCausalLM with its sliding window, in NumPy, fp64, and its folder: written from the published formats, with nothing
 of the code under test. Weights are rounded to what the file holds, never more."""
 
 import json
@@ -140,6 +140,7 @@ def logits(config, tensors, ids):
     e = c // heads
     x = w["model.embed_tokens.weight"][ids]
     future = np.triu(np.full((t, t), -np.inf), 1)
+    behind = np.tril(np.full((t, t), -np.inf), -(config.get("sliding_window") or t))
     for i in range(config["num_hidden_layers"]):
         name = f"model.layers.{i}."
 
@@ -150,7 +151,7 @@ def logits(config, tensors, ids):
         q, k, v = (linear(y, f"self_attn.{p}_proj").reshape(t, -1, e).swapaxes(0, 1) for p in "qkv")
         q, k = turn(q, config["rope_theta"]), turn(k, config["rope_theta"])
         k, v = (np.repeat(a, heads // kv_heads, axis=0) for a in (k, v))
-        s = q @ k.swapaxes(1, 2) / e ** 0.5 + future
+        s = q @ k.swapaxes(1, 2) / e ** 0.5 + future + behind
         p = np.exp(s - s.max(-1, keepdims=True))
         o = (p / p.sum(-1, keepdims=True)) @ v
         x = x + linear(o.swapaxes(0, 1).reshape(t, c), "self_attn.o_proj")

@@ -84,6 +84,13 @@ TEST_CASE("gradients where heads share keys and values", "[model][gradient]") {
   }
 }
 
+TEST_CASE("gradients where layers have windows", "[model][gradient][window]") {
+  Setup<double> setup(deck_text("untied", backbone(3, 16, 4, 7, "swiglu") +
+                                              "window = 2\nwindow_pattern = [1, 0]\n"),
+                      vocabulary, some_tokens(22, 3), 3, 2);
+  check_gradients(setup);
+}
+
 TEST_CASE("shared keys and values are repeated ones", "[model]") {
   // Weights of k and v repeated for every head of a group: the same model without sharing.
   const Index c = 16, heads = 4, kv_heads = 2, e = 4;

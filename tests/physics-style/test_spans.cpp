@@ -76,7 +76,7 @@ struct Found {
 };
 
 template <class S>
-Found attend(const HeadArrays& x, const Doubles& dout, const Spans& spans, Index b, Index heads,
+Found attend(const HeadArrays& x, const Doubles& dout, const Sight& sight, Index b, Index heads,
              Index t, Index width) {
   const Index size = b * heads * t * width;
   const auto unset = [](Index count) { return Device<S>(Doubles(count, not_a_number)); };
@@ -87,9 +87,9 @@ Found attend(const HeadArrays& x, const Doubles& dout, const Spans& spans, Index
   const auto in = [&](const Device<S>& a) { return a.view(b, heads, t, width); };
   const auto flat = [&](const Device<S>& a) { return a.view(b * t, heads * width); };
   const ExecSpace space;
-  attention::forward<S>(space, spans, in(q), in(k), in(v), flat(o), lse.view(b, heads, t),
+  attention::forward<S>(space, sight, in(q), in(k), in(v), flat(o), lse.view(b, heads, t),
                         work.view());
-  attention::backward<S>(space, spans, flat(dout_d), in(q), in(k), in(v), flat(o),
+  attention::backward<S>(space, sight, flat(dout_d), in(q), in(k), in(v), flat(o),
                          lse.view(b, heads, t), in(dq), in(dk), in(dv), work_b.view());
   space.fence();
   return {o.values(), {dq.values(), dk.values(), dv.values()}};
@@ -133,6 +133,57 @@ TEST_CASE("attention sees what spans say, and its gradients as well", "[spans][a
   CHECK(plain.d.q == whole.d.q);
   CHECK(plain.d.k == whole.d.k);
   CHECK(plain.d.v == whole.d.v);
+}
+
+TEST_CASE("of what spans show attention sees the last W positions", "[spans][window][attention]") {
+  const Index b = 2, heads = 2, t = 300, width = 6, size = b * heads * t * width;
+  Random random(6);
+  const HeadArrays x{rounded<float>(random.normals(size)), rounded<float>(random.normals(size)),
+                     rounded<float>(random.normals(size))};
+  const Doubles dout = rounded<float>(random.normals(size));
+  const HostSpans plain = joined(lay({{t, {}}}), lay({{t, {}}})),
+                  documents =
+                      joined(lay({{128, {}}, {3, {}}, {169, {}}}), lay({{299, {}}, {1, {}}})),
+                  shared = joined(lay({{128, {1, 60}}, {3, {70, 38}}}),
+                                  lay({{1, {}}, {100, {}}, {20, {5, 140, 33}}, {1, {}}}));
+  for (const HostSpans* host : {&plain, &documents, &shared}) {
+    const DeviceSpans device(*host);
+    Spans spans = host == &plain ? Spans() : device.spans();
+    spans.documents_only = host == &documents;
+    // One key; inside a tile; its edges; all but one; more than there are.
+    for (const Index window : {1, 7, 127, 128, 129, 299, 1000}) {
+      CAPTURE(window, host == &documents, host == &shared);
+      const reference::Sees sees = [&](Index row, Index i, Index j) {
+        const Index query = row * t + i, key = row * t + j;
+        return host->sees(query, j) && host->position[key] > host->position[query] - window;
+      };
+      const auto expected = reference::attention(x.q, x.k, x.v, b, heads, t, width, sees);
+      const HeadArrays d =
+          reference::attention_gradient(dout, x.q, x.k, x.v, expected.p, b, heads, t, width);
+      const Found found = attend<double>(x, dout, {spans, window}, b, heads, t, width);
+      CHECK(relative_error(found.o, expected.o) < 1e-13);
+      // With one key the softmax is 1, and q and k have no gradient.
+      CHECK(absolute_error(found.d.q, d.q) < 1e-13 * std::max(largest(d.q), 1.0));
+      CHECK(absolute_error(found.d.k, d.k) < 1e-13 * std::max(largest(d.k), 1.0));
+      CHECK(relative_error(found.d.v, d.v) < 1e-13);
+      // fp32: T terms of 6e-8 each, on sums of order one.
+      const Found single = attend<float>(x, dout, {spans, window}, b, heads, t, width);
+      CHECK(relative_error(single.o, expected.o) < 4 * t * roundoff<float>);
+      CHECK(relative_error(single.d.v, d.v) < 4 * t * roundoff<float>);
+    }
+  }
+}
+
+TEST_CASE("a window's keys on average are what mean_keys says", "[window][attention]") {
+  for (const Index t : {1, 5, 300}) {
+    for (const Index window : {0, 1, 4, 5, 6, 400}) {
+      double keys = 0;
+      for (Index query = 0; query < t; ++query) {
+        keys += double(window > 0 ? std::min(window, query + 1) : query + 1);
+      }
+      CHECK(attention::mean_keys(t, window) == Approx(keys / double(t)));
+    }
+  }
 }
 
 namespace {

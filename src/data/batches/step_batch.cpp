@@ -141,7 +141,7 @@ void BatchLoader::point_to_device() {
     if (layout_.document_mask) {
       const auto nothing = whole_numbers(places.nothing, n_count);
       micro.spans = {whole_numbers(places.place, n_count), nothing, nothing,
-                     whole_numbers(places.own_begin, n_count)};
+                     whole_numbers(places.own_begin, n_count), true};
     }
   }
 }

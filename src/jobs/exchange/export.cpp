@@ -128,6 +128,9 @@ LlamaConfig config_of(const Model<float>& model, const transformer::Settings& t,
   c.norm_epsilon = t.norm_epsilon;
   c.rope_base = t.rope_base;
   c.init_deviation = t.init_deviation;
+  for (Index l = 0; l < t.layers; ++l) c.windowed.push_back(t.window_of(l) > 0);
+  const bool any = std::count(c.windowed.begin(), c.windowed.end(), true) > 0;
+  c.window = any ? t.window : 0;
   // An interface without parameters of its own, whose table is the head's.
   const Costs input = model.costs().embedding;
   c.tied = model.parameters().count("embedding.") == 0 && input.fixed == 0 &&
@@ -181,8 +184,9 @@ std::vector<TensorShape> shapes_of(const std::vector<LlamaTensor>& tensors) {
   return shapes;
 }
 
-void write_configurations(const std::string& folder, const LlamaConfig& config, bool bf16) {
-  write_text(folder + "/config.json", llama_config_json(config, bf16 ? "bfloat16" : "float32"));
+void write_configurations(const std::string& folder, const LlamaConfig& config,
+                          const std::string& json) {
+  write_text(folder + "/config.json", json);
   if (config.end_of_text < 0) return;
   const std::string id = std::to_string(config.end_of_text);
   write_text(folder + "/generation_config.json",
@@ -213,11 +217,13 @@ void ExportJob::write(const std::string& path, Console& console) const {
   const auto trained = TrainedModel::open(path, settings_, {checkpoint_vocabulary(path), 1, 1}, {});
   const LlamaConfig config =
       config_of(trained->model, settings_.model.transformer, trained->end_of_text());
+  // First of all, since it refuses what no architecture computes.
+  const std::string json = llama_config_json(config, how_.bf16 ? "bfloat16" : "float32");
   const std::vector<LlamaTensor> tensors = llama_tensors(config);
   SafetensorsWriter file(folder.temporary(), shapes_of(tensors),
                          how_.bf16 ? Element::bf16 : Element::f32, how_.shard_bytes);
   write_weights(file, trained->model, tensors);
-  write_configurations(folder.temporary(), config, how_.bf16);
+  write_configurations(folder.temporary(), config, json);
   copy_tokenizer(tokenizer, folder.temporary());
   folder.give_name();
   console.line("exported " + path + ": " + settings_.model.interface + ", vocabulary " +

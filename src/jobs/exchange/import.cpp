@@ -128,6 +128,15 @@ CheckpointHeader header_of(const MemberSettings& settings, const LlamaConfig& co
   return header;
 }
 
+/// transformer.window_pattern: that of all layers, or [1] where they are alike.
+std::string pattern_text(const LlamaConfig& config) {
+  const auto& windowed = config.windowed;
+  if (std::equal(windowed.begin() + 1, windowed.end(), windowed.begin())) return "[1]";
+  std::string text;
+  for (const bool has : windowed) text += (text.empty() ? "[" : ", ") + std::to_string(int(has));
+  return text + "]";
+}
+
 std::string read_folder(const DeckTable& table) {
   return table.text({.name = "folder", .doc = "config.json and safetensors of a Llama"}, required);
 }
@@ -147,6 +156,8 @@ Deck with_imported_model(const Deck& given, const std::string& folder) {
   set("transformer", "mlp_width", std::to_string(c.mlp_width));
   set("transformer", "rope_base", format_real(c.rope_base));
   set("transformer", "norm_epsilon", format_real(c.norm_epsilon));
+  set("transformer", "window", std::to_string(c.window));
+  set("transformer", "window_pattern", pattern_text(c));
   set("embedding", "interface", toml_value(table_interface(c.tied)));
   set("data", "vocabulary_size", std::to_string(c.vocabulary));
   return deck;

@@ -21,6 +21,9 @@ TRAIN = ("run.steps=4", "transformer.init_deviation=0.3", "optimizer.learning_ra
          "optimizer.warmup_steps=0", "validation.every=0")
 
 
+MISTRAL = dict(architectures=["MistralForCausalLM"], model_type="mistral")
+
+
 class ExchangeTest(RunTest):
     def job(self, deck, name, *arguments):
         result = run(["-i", deck, f"job={name}", *arguments])
@@ -84,6 +87,23 @@ class Export(ExchangeTest):
         theirs = llama.logits(config, {n: v for n, (_, v) in tensors.items()}, IDS)
         self.assertLess(np.abs(ours - theirs).max(), 1e-4)
 
+    def test_window(self):
+        """All layers with a window are a Mistral; some only are nothing that transformers has."""
+        more = ("transformer.window=3", "embedding.interface=untied")
+        out = self.lexikos(*TRAIN, *more)
+        self.job(self.deck, "export", "-d", out, *TRAIN, *more)
+        config, tensors = llama.read_folder(out / "exported")
+        self.assertEqual((config["architectures"], config["model_type"], config["sliding_window"]),
+                         (["MistralForCausalLM"], "mistral", 3))
+        values = {n: v for n, (_, v) in tensors.items()}
+        ours = self.logits(self.deck, out, *TRAIN, *more)
+        self.assertLess(np.abs(ours - llama.logits(config, values, IDS)).max(), 1e-4)
+        everything = llama.logits({**config, "sliding_window": None}, values, IDS)
+        self.assertGreater(np.abs(ours - everything).max(), 1e-2)
+        result = run(["-i", self.deck, "-d", out, "job=export", *TRAIN, *more,
+                      "transformer.window_pattern=[1, 0]"])
+        self.assertEqual(result.returncode, 2, result.stderr)
+
     def test_bf16_and_shards(self):
         out = self.lexikos(*TRAIN)
         self.job(self.deck, "export", "-d", out, TRAIN[1])
@@ -143,7 +163,9 @@ class Import(ExchangeTest):
             "tied": dict(tied=True),
             "nested": dict(rope_theta=None,
                            rope_parameters={"rope_type": "default", "rope_theta": 300.0}),
-            "scaling": dict(rope_scaling={"type": "default"}, head_dim=8, sliding_window=None)}
+            "scaling": dict(rope_scaling={"type": "default"}, head_dim=8, sliding_window=None),
+            "window": dict(**MISTRAL, sliding_window=3),
+            "no_window": dict(**MISTRAL, sliding_window=None)}
         for i, (name, more) in enumerate(models.items()):
             with self.subTest(name):
                 config, tensors = llama.random_model(seed=i, **more)
@@ -175,7 +197,8 @@ class Import(ExchangeTest):
 
     def test_there_and_back(self):
         """Export, import: the same parameters and logits, bit for bit."""
-        for interface, more in (("tied", ()), ("untied", ("transformer.kv_heads=1",)), ("lev", ())):
+        for interface, more in (("tied", ("transformer.window=3",)),
+                                ("untied", ("transformer.kv_heads=1",)), ("lev", ())):
             with self.subTest(interface):
                 chosen = (f"embedding.interface={interface}", TRAIN[1], *more)
                 first = self.lexikos(*TRAIN, *chosen, name=interface)
