@@ -6,6 +6,7 @@
 #include "kernels/decode_attention.hpp"
 #include "kernels/gelu.hpp"
 #include "kernels/gemm/gemm.hpp"
+#include "kernels/head_norm.hpp"
 #include "kernels/narrow.hpp"
 #include "kernels/rmsnorm.hpp"
 #include "kernels/rope.hpp"
@@ -102,6 +103,10 @@ void Blocks<S, A>::forward_block(const ExecSpace& space, const Pass& pass, Index
                               b.rstd1.column(n));
     }
     multiply(b.y1(n), w.qkv, room_.qkv(n));
+    if (settings_.qk_norm) {
+      head_norm::forward<A>(space, epsilon, settings_.heads, w.q_norm.value1(), w.k_norm.value1(),
+                            room_.qkv(n), b.raw(n), b.raw_rstd(n));
+    }
     attend(space, pass, layer);
     multiply(b.o(n), w.out, branch_(n));
     // x_mid = x + attention's branch; y2 = norm(x_mid)
@@ -210,6 +215,11 @@ void Blocks<S, A>::backward_attention(const ExecSpace& space, const Pass& pass, 
                          heads(b.k, sequences), heads(b.v, sequences), o,
                          row_sums(b.lse, sequences), dq, dk, dv, r.workspace.all());
   rope::backward<A>(space, pass.spans, dq, dk, dv, cosine_(t), sine_(t), settings_.heads, dqkv);
+  if (settings_.qk_norm) {
+    head_norm::backward<A>(space, settings_.heads, b.raw(n), b.raw_rstd(n), w.q_norm.value1(),
+                           w.k_norm.value1(), dqkv, w.q_norm.gradient1(), w.k_norm.gradient1(),
+                           r.head_partial(head_norm::partial_rows(n)));
+  }
   gemm<A>(space, Op::transpose, Op::none, S(1), dqkv, b.y1(n), S(1), w.qkv.gradient2());
   gemm<A>(space, Op::none, Op::none, S(1), dqkv, w.qkv.factor(), S(0), dy);
   rmsnorm::backward<S>(space, dy, b.x(n), w.attention_norm.value1(), b.rstd1.column(n),

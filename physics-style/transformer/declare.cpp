@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/attention.hpp"
+#include "kernels/head_norm.hpp"
 #include "kernels/rmsnorm.hpp"
 #include "kernels/rope.hpp"
 #include "transformer/blocks.hpp"
@@ -31,6 +32,10 @@ BlockWeights<S, A> Blocks<S, A>::declare_weights(Parameters<S>& parameters, Memo
   BlockWeights<S, A> w;
   w.attention_norm = gain("attention_norm", c);
   w.qkv = matrix("qkv", settings_.qkv_width(), c, plain);
+  if (settings_.qk_norm) {
+    w.q_norm = gain("q_norm", settings_.head_width());
+    w.k_norm = gain("k_norm", settings_.head_width());
+  }
   w.out = matrix("out", c, c, residual);
   w.mlp_norm = gain("mlp_norm", c);
   w.up = matrix("up", settings_.mlp_inputs() * f, c, plain);
@@ -55,6 +60,11 @@ BlockRows<S, A> Blocks<S, A>::declare_rows(Memory& memory, Index layer) const {
     b.q = memory.rows<A>(block + "q", n, c);
     b.k = memory.rows<A>(block + "k", n, c);
     b.v = memory.rows<A>(block + "v", n, c);
+    if (settings_.qk_norm) {
+      const Index normed = settings_.heads + settings_.kv_heads;
+      b.raw = memory.rows<A>(block + "raw q and k", n, normed * settings_.head_width());
+      b.raw_rstd = memory.rows<S>(block + "q and k rstd", n, normed);
+    }
     b.o = memory.rows<A>(block + "attention", n, c);
     b.lse = memory.rows<S>(block + "log-sum-exp", n, settings_.heads);
     b.x_mid = memory.rows<S>(block + "middle", n, c);
@@ -87,6 +97,10 @@ void Blocks<S, A>::declare_room(Memory& memory) {
   r.dk = memory.scratch<S>("gradient of k", n, c);
   r.dv = memory.scratch<S>("gradient of v", n, c);
   r.partial = memory.scratch<S>("norm weight partial sums", rmsnorm::partial_rows(n), c);
+  if (settings_.qk_norm) {
+    r.head_partial = memory.scratch<S>("q and k gain partial sums", head_norm::partial_rows(n),
+                                       2 * settings_.head_width());
+  }
   r.workspace = memory.scratch<S>("attention backward workspace",
                                   attention::backward_workspace<A>(total_heads, t, e));
 }

@@ -39,6 +39,9 @@ Settings read(const DeckTable& table) {
       {.name = "init_deviation",
        .doc = "of initial matrices; those that add to the residual get it over sqrt(2 L)"},
       0.02, NonNegative{});
+  s.qk_norm = table.flag(
+      {.name = "qk_norm", .doc = "normalise each head of queries and keys before it is turned"},
+      false);
   s.window = table.integer({.name = "window",
                             .doc = "keys that a query sees at most, itself included; 0: all before",
                             .unit = "tokens"},

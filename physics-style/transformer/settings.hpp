@@ -12,6 +12,7 @@ enum class Mlp { swiglu, gelu };
 struct Settings {
   Index layers, width, heads, kv_heads, mlp_width, context;
   Mlp mlp;
+  bool qk_norm;  // a norm of each head of queries and keys
   double rope_base, norm_epsilon, init_deviation;
   Index window;                              // W: keys that a query sees at most; 0: all before it
   std::vector<std::int64_t> window_pattern;  // 1: a layer with the window; repeated over layers

@@ -17,7 +17,8 @@ class Transformer {
  public:
   virtual ~Transformer() = default;
 
-  /// Parameters transformer.<l>.{attention_norm,qkv,out,mlp_norm,up,down}, transformer.norm.
+  /// Parameters transformer.<l>.{attention_norm,qkv,out,mlp_norm,up,down}, with QK-norm also
+  /// {q_norm,k_norm}, and transformer.norm.
   virtual void declare(Parameters<S>& parameters, Memory& memory) = 0;
   /// To be called once the memory is there: computes what stays.
   virtual void prepare(const ExecSpace& space) = 0;

@@ -100,12 +100,15 @@ struct Family {
   const char* model_type;
   Index kv_heads;  // 0: as many as heads
   Index context;
-  Index window;  // 0: none
+  Index window;    // 0: none
+  Index head_dim;  // 0: hidden_size / num_attention_heads
+  bool qk_norm;
 };
 
 constexpr Family families[] = {
-    {"LlamaForCausalLM", "llama", 0, 2048, 0},
-    {"MistralForCausalLM", "mistral", 8, 131072, 4096},
+    {"LlamaForCausalLM", "llama", 0, 2048, 0, 0, false},
+    {"MistralForCausalLM", "mistral", 8, 131072, 4096, 0, false},
+    {"Qwen3ForCausalLM", "qwen3", 32, 32768, 4096, 128, true},
 };
 
 const Family& family_of(const std::string& architecture) {
@@ -166,16 +169,51 @@ void refuse_unsupported(const Reader& reader) {
   }
 }
 
+constexpr const char* windowed_layer = "sliding_attention";
+constexpr const char* full_layer = "full_attention";
+
+/// `layer_types`, or where it is absent the layers from max_window_layers on.
+std::vector<bool> read_layer_types(const Reader& reader, Index layers) {
+  std::vector<bool> windowed;
+  const Json* types = reader.find("layer_types");
+  if (types == nullptr) {
+    const Index first =
+        reader.find("max_window_layers") != nullptr && reader.find("max_window_layers")->number == 0
+            ? 0
+            : reader.whole("max_window_layers", 28);
+    for (Index l = 0; l < layers; ++l) windowed.push_back(l >= first);
+    return windowed;
+  }
+  for (const Json& type : types->items) {
+    if (type.text != windowed_layer && type.text != full_layer) {
+      reader.refuse("layer_types", *types,
+                    std::string("only ") + windowed_layer + " and " + full_layer + " are read");
+    }
+    windowed.push_back(type.text == windowed_layer);
+  }
+  if (static_cast<Index>(windowed.size()) != layers) {
+    reader.refuse("layer_types", *types, "one a layer is expected");
+  }
+  return windowed;
+}
+
 /// A family without windows refuses one; in another, null is none and an absent key its default.
 void read_window(const Reader& reader, const Family& family, LlamaConfig& c) {
+  c.windowed.assign(static_cast<std::size_t>(c.layers), false);
   if (family.window == 0) {
     if (const Json* value = reader.find("sliding_window")) {
       reader.refuse("sliding_window", *value, "it is not supported");
     }
-  } else if (!reader.is_null("sliding_window")) {
-    c.window = reader.whole("sliding_window", family.window);
+    return;
   }
-  c.windowed.assign(static_cast<std::size_t>(c.layers), c.window > 0);
+  if (reader.is_null("sliding_window")) return;
+  if (family.qk_norm) {  // Qwen's own switch
+    if (!reader.flag("use_sliding_window", false)) return;
+    c.windowed = read_layer_types(reader, c.layers);
+  } else {
+    c.windowed.assign(c.windowed.size(), true);
+  }
+  c.window = reader.whole("sliding_window", family.window);
 }
 
 /// The rotary base: `rope_theta` at the top, or in `rope_parameters` since transformers 5. Every
@@ -211,7 +249,7 @@ double rotary_base(const Reader& reader) {
   return base;
 }
 
-void check_heads(const Reader& reader, const LlamaConfig& c) {
+void check_heads(const Reader& reader, const Family& family, const LlamaConfig& c) {
   const auto refuse = [&](const char* key, const std::string& why) {
     reader.refuse(key, *reader.find(key), why);
   };
@@ -223,9 +261,11 @@ void check_heads(const Reader& reader, const LlamaConfig& c) {
            "it does not divide num_attention_heads = " + std::to_string(c.heads));
   }
   const Index head_width = c.width / c.heads;
-  if (reader.whole("head_dim", head_width) != head_width) {
-    refuse("head_dim", "heads of another width than hidden_size / num_attention_heads = " +
-                           std::to_string(head_width) + " are not supported");
+  const Index fallback = family.head_dim > 0 ? family.head_dim : head_width;
+  if (reader.whole("head_dim", fallback) != head_width) {
+    refuse(reader.find("head_dim") != nullptr ? "head_dim" : "hidden_size",
+           "heads of another width than hidden_size / num_attention_heads = " +
+               std::to_string(head_width) + " are not supported");
   }
   if (head_width % 2 != 0) {
     refuse("num_attention_heads", "it gives heads of odd width " + std::to_string(head_width));
@@ -234,9 +274,18 @@ void check_heads(const Reader& reader, const LlamaConfig& c) {
 
 std::string flag_text(bool value) { return value ? "true" : "false"; }
 
+std::string layer_types_text(const LlamaConfig& c) {
+  std::vector<std::string> types;
+  for (const bool windowed : c.windowed) {
+    types.push_back(std::string("\"") + (windowed ? windowed_layer : full_layer) + "\"");
+  }
+  return "[" + join(types, ", ") + "]";
+}
+
 }  // namespace
 
 std::string architecture_of(const LlamaConfig& c) {
+  if (c.qk_norm) return "Qwen3ForCausalLM";
   const auto windows = std::count(c.windowed.begin(), c.windowed.end(), true);
   if (windows == 0) return "LlamaForCausalLM";
   if (windows == c.layers) return "MistralForCausalLM";
@@ -267,6 +316,11 @@ std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
   add("mlp_bias", "false");
   add("max_position_embeddings", std::to_string(c.context));
   if (c.window > 0) add("sliding_window", std::to_string(c.window));
+  if (c.qk_norm) {
+    add("use_sliding_window", flag_text(c.window > 0));
+    add("max_window_layers", std::to_string(c.layers));
+    add("layer_types", layer_types_text(c));
+  }
   add("rms_norm_eps", format_real(c.norm_epsilon));
   add("rope_theta", base);
   add("rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": " + base + "}");
@@ -295,11 +349,12 @@ LlamaConfig read_llama_config(const std::string& folder) {
   c.norm_epsilon = reader.positive("rms_norm_eps", 1e-6);
   c.rope_base = rotary_base(reader);
   c.init_deviation = reader.positive("initializer_range", 0.02);
+  c.qk_norm = family.qk_norm;
   c.tied = reader.flag("tie_word_embeddings", false);
   if (const Json* id = reader.find("eos_token_id")) {
     if (id->whole) c.end_of_text = static_cast<Index>(*id->whole);
   }
-  check_heads(reader, c);
+  check_heads(reader, family, c);
   return c;
 }
 

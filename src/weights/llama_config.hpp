@@ -1,5 +1,6 @@
 // config.json of a Llama, or of a relative of it, in the layout of Hugging Face's transformers:
-// model_type "llama", or "mistral" where layers have a sliding window.
+// model_type "llama", or "mistral" where all layers have a sliding window, or "qwen3"
+// where heads of queries and keys are normalised.
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ struct LlamaConfig {
   double init_deviation = 0.02;
   Index window = 0;            // keys that a query of a windowed layer sees; 0: no layer has one
   std::vector<bool> windowed;  // [layers]
+  bool qk_norm = false;        // gains of queries and keys, shared by the heads
   bool tied = false;           // one matrix for input and output
   Index end_of_text = -1;      // eos_token_id; -1: unknown
 };

@@ -1,4 +1,4 @@
-"""A LlamaForCausalLM, or a MistralForCausalLM with its sliding window, in NumPy, fp64, and its folder: written from the published formats, with nothing
+"""A LlamaForCausalLM, a MistralForCausalLM with its sliding window, or a Qwen3ForCausalLM with its QK-norm, in NumPy, fp64, and its folder: written from the published formats, with nothing
 of the code under test. Weights are rounded to what the file holds, never more."""
 
 import json
@@ -108,6 +108,9 @@ def random_model(seed=1, tied=False, heads=4, kv_heads=2, **more):
         tensors[name + "self_attn.q_proj.weight"] = matrix(c, c)
         tensors[name + "self_attn.k_proj.weight"] = matrix(kv, c)
         tensors[name + "self_attn.v_proj.weight"] = matrix(kv, c)
+        if config["model_type"] == "qwen3":
+            for part in "qk":
+                tensors[name + f"self_attn.{part}_norm.weight"] = rng.normal(1, 0.2, c // heads).astype("f4")
         tensors[name + "self_attn.o_proj.weight"] = matrix(c, c)
         tensors[name + "post_attention_layernorm.weight"] = gains()
         tensors[name + "mlp.gate_proj.weight"] = matrix(f, c)
@@ -132,6 +135,14 @@ def turn(x, theta):
                            high * np.cos(angle) + low * np.sin(angle)], -1)
 
 
+def behind(config, layer, t):
+    """-inf where a key lies before the layer's window."""
+    types = config.get("layer_types")
+    windowed = config.get("use_sliding_window", config["model_type"] == "mistral") and (
+        types is None or types[layer] == "sliding_attention")
+    return np.tril(np.full((t, t), -np.inf), -((windowed and config.get("sliding_window")) or t))
+
+
 def logits(config, tensors, ids):
     """Logits [T V] of one text."""
     w = {name: np.asarray(value, "f8") for name, value in tensors.items()}
@@ -140,7 +151,6 @@ def logits(config, tensors, ids):
     e = c // heads
     x = w["model.embed_tokens.weight"][ids]
     future = np.triu(np.full((t, t), -np.inf), 1)
-    behind = np.tril(np.full((t, t), -np.inf), -(config.get("sliding_window") or t))
     for i in range(config["num_hidden_layers"]):
         name = f"model.layers.{i}."
 
@@ -149,9 +159,11 @@ def logits(config, tensors, ids):
 
         y = norm(x, w[name + "input_layernorm.weight"], eps)
         q, k, v = (linear(y, f"self_attn.{p}_proj").reshape(t, -1, e).swapaxes(0, 1) for p in "qkv")
+        if config["model_type"] == "qwen3":
+            q, k = (norm(a, w[name + f"self_attn.{p}_norm.weight"], eps) for a, p in ((q, "q"), (k, "k")))
         q, k = turn(q, config["rope_theta"]), turn(k, config["rope_theta"])
         k, v = (np.repeat(a, heads // kv_heads, axis=0) for a in (k, v))
-        s = q @ k.swapaxes(1, 2) / e ** 0.5 + future + behind
+        s = q @ k.swapaxes(1, 2) / e ** 0.5 + future + behind(config, i, t)
         p = np.exp(s - s.max(-1, keepdims=True))
         o = (p / p.sum(-1, keepdims=True)) @ v
         x = x + linear(o.swapaxes(0, 1).reshape(t, c), "self_attn.o_proj")

@@ -78,8 +78,9 @@ TEST_CASE("the cached path gives the logits of the full forward", "[decode]") {
       {"flat_mlp", "code_width = 3\nhidden = 7\n"},
       {"factored_mlp", "seed_width = 4\nhidden = 6\n"}};
   for (const auto& [interface, lines] : interfaces) {
-    for (const char* more : {"", "kv_heads = 2\n", "kv_heads = 1\nmlp = \"gelu\"\n",
-                             "window = 3\nwindow_pattern = [1, 0]\n"}) {
+    for (const char* more :
+         {"", "kv_heads = 2\n", "kv_heads = 1\nmlp = \"gelu\"\n",
+          "window = 3\nwindow_pattern = [1, 0]\n", "kv_heads = 2\nqk_norm = true\n"}) {
       const std::string deck = deck_text(interface, backbone + more, lines);
       for (const Index prompt : {Index{1}, Index{4}, context}) {
         CAPTURE(interface, more, prompt);

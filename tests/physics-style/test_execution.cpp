@@ -16,7 +16,8 @@ std::string deck(const std::string& recompute, const std::string& compute,
   return "[model]\nrecompute = \"" + recompute + "\"\n[run]\ncompute = \"" + compute +
          "\"\n[head]\nchunk = 50\n[embedding]\ninterface = \"tied\"\n[transformer]\nlayers = " +
          std::to_string(layers) + "\nwidth = 48\nheads = 4\nkv_heads = 2\nmlp = \"" + mlp +
-         "\"\nmlp_width = 80\ncontext = " + std::to_string(context) + "\n";
+         "\"\nmlp_width = 80\nqk_norm = true\nwindow = 9\nwindow_pattern = [0, 1]\ncontext = " +
+         std::to_string(context) + "\n";
 }
 
 template <class S>

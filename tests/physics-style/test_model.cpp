@@ -91,6 +91,17 @@ TEST_CASE("gradients where layers have windows", "[model][gradient][window]") {
   check_gradients(setup);
 }
 
+TEST_CASE("gradients where heads of queries and keys are normalised", "[model][gradient]") {
+  for (const Index kv_heads : {2, 4}) {
+    CAPTURE(kv_heads);
+    Setup<double> setup(
+        deck_text("untied", backbone(2, 16, 4, 7, "swiglu") +
+                                "qk_norm = true\nkv_heads = " + std::to_string(kv_heads) + "\n"),
+        vocabulary, some_tokens(22, 3), 3, 2);
+    check_gradients(setup);
+  }
+}
+
 TEST_CASE("shared keys and values are repeated ones", "[model]") {
   // Weights of k and v repeated for every head of a group: the same model without sharing.
   const Index c = 16, heads = 4, kv_heads = 2, e = 4;

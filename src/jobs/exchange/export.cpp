@@ -125,6 +125,7 @@ LlamaConfig config_of(const Model<float>& model, const transformer::Settings& t,
   c.heads = t.heads;
   c.kv_heads = t.kv_heads;
   c.context = t.context;
+  c.qk_norm = t.qk_norm;
   c.norm_epsilon = t.norm_epsilon;
   c.rope_base = t.rope_base;
   c.init_deviation = t.init_deviation;

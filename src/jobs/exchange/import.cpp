@@ -156,6 +156,7 @@ Deck with_imported_model(const Deck& given, const std::string& folder) {
   set("transformer", "mlp_width", std::to_string(c.mlp_width));
   set("transformer", "rope_base", format_real(c.rope_base));
   set("transformer", "norm_epsilon", format_real(c.norm_epsilon));
+  set("transformer", "qk_norm", c.qk_norm ? "true" : "false");
   set("transformer", "window", std::to_string(c.window));
   set("transformer", "window_pattern", pattern_text(c));
   set("embedding", "interface", toml_value(table_interface(c.tied)));

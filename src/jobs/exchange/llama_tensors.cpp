@@ -18,6 +18,10 @@ std::vector<LlamaTensor> llama_tensors(const LlamaConfig& config) {
     add("self_attn.q_proj", {c, c}, "qkv");
     add("self_attn.k_proj", {kv, c}, "qkv", c * c);
     add("self_attn.v_proj", {kv, c}, "qkv", (c + kv) * c);
+    if (config.qk_norm) {
+      add("self_attn.q_norm", {c / config.heads}, "q_norm");
+      add("self_attn.k_norm", {c / config.heads}, "k_norm");
+    }
     add("self_attn.o_proj", {c, c}, "out");
     add("post_attention_layernorm", {c}, "mlp_norm");
     add("mlp.gate_proj", {f, c}, "up");

@@ -22,6 +22,7 @@ TRAIN = ("run.steps=4", "transformer.init_deviation=0.3", "optimizer.learning_ra
 
 
 MISTRAL = dict(architectures=["MistralForCausalLM"], model_type="mistral")
+QWEN3 = dict(architectures=["Qwen3ForCausalLM"], model_type="qwen3", head_dim=8)
 
 
 class ExchangeTest(RunTest):
@@ -104,6 +105,20 @@ class Export(ExchangeTest):
                       "transformer.window_pattern=[1, 0]"])
         self.assertEqual(result.returncode, 2, result.stderr)
 
+    def test_qk_norm(self):
+        """Another architecture, with windows in some layers as it may have them."""
+        more = ("transformer.qk_norm=true", "transformer.window=3", "transformer.window_pattern=[0, 1]",
+                "embedding.interface=lev")
+        out = self.lexikos(*TRAIN, *more)
+        self.job(self.deck, "export", "-d", out, *TRAIN, *more)
+        config, tensors = llama.read_folder(out / "exported")
+        self.assertEqual((config["architectures"], config["model_type"], config["layer_types"]),
+                         (["Qwen3ForCausalLM"], "qwen3", ["full_attention", "sliding_attention"]))
+        values = {n: v for n, (_, v) in tensors.items()}
+        self.assertEqual(values["model.layers.1.self_attn.k_norm.weight"].shape, (config["head_dim"],))
+        ours = self.logits(self.deck, out, *TRAIN, *more)
+        self.assertLess(np.abs(ours - llama.logits(config, values, IDS)).max(), 1e-4)
+
     def test_bf16_and_shards(self):
         out = self.lexikos(*TRAIN)
         self.job(self.deck, "export", "-d", out, TRAIN[1])
@@ -165,7 +180,10 @@ class Import(ExchangeTest):
                            rope_parameters={"rope_type": "default", "rope_theta": 300.0}),
             "scaling": dict(rope_scaling={"type": "default"}, head_dim=8, sliding_window=None),
             "window": dict(**MISTRAL, sliding_window=3),
-            "no_window": dict(**MISTRAL, sliding_window=None)}
+            "no_window": dict(**MISTRAL, sliding_window=None),
+            "qk_norm": dict(**QWEN3, sliding_window=4),  # which is not used
+            "qk_norm_windows": dict(**QWEN3, use_sliding_window=True, sliding_window=2,
+                                    layer_types=["full_attention", "sliding_attention"])}
         for i, (name, more) in enumerate(models.items()):
             with self.subTest(name):
                 config, tensors = llama.random_model(seed=i, **more)
@@ -198,7 +216,9 @@ class Import(ExchangeTest):
     def test_there_and_back(self):
         """Export, import: the same parameters and logits, bit for bit."""
         for interface, more in (("tied", ("transformer.window=3",)),
-                                ("untied", ("transformer.kv_heads=1",)), ("lev", ())):
+                                ("untied", ("transformer.kv_heads=1", "transformer.qk_norm=true",
+                                            "transformer.window=2",
+                                            "transformer.window_pattern=[0, 1]")), ("lev", ())):
             with self.subTest(interface):
                 chosen = (f"embedding.interface={interface}", TRAIN[1], *more)
                 first = self.lexikos(*TRAIN, *chosen, name=interface)
