@@ -80,11 +80,11 @@ void backward(const ExecSpace& space, Index heads, View2<const A> raw, View2<con
       });
   for_each(
       "Lexikos::head_norm::gain_gradient", space, 2 * width, KOKKOS_LAMBDA(const Index e) {
-        W sum = 0;
+        double sum = 0;
         for (Index block = 0; block < blocks; ++block) {
-          sum += partial.data()[block * 2 * width + e];
+          sum += static_cast<double>(partial.data()[block * 2 * width + e]);
         }
-        (e < width ? dquery_gain.data()[e] : dkey_gain.data()[e - width]) += sum;
+        (e < width ? dquery_gain.data()[e] : dkey_gain.data()[e - width]) += static_cast<W>(sum);
       });
 }
 

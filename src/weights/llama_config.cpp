@@ -213,7 +213,15 @@ void read_window(const Reader& reader, const Family& family, LlamaConfig& c) {
   } else {
     c.windowed.assign(c.windowed.size(), true);
   }
-  c.window = reader.whole("sliding_window", family.window);
+  const bool any = std::count(c.windowed.begin(), c.windowed.end(), true) > 0;
+  if (any) c.window = reader.whole("sliding_window", family.window);
+}
+
+/// Layers before the first with a window, where all from there on have one; else all.
+Index max_window_layers(const LlamaConfig& c) {
+  const auto first = std::find(c.windowed.begin(), c.windowed.end(), true);
+  const bool all_from_there = std::find(first, c.windowed.end(), false) == c.windowed.end();
+  return all_from_there ? first - c.windowed.begin() : c.layers;
 }
 
 /// The rotary base: `rope_theta` at the top, or in `rope_parameters` since transformers 5. Every
@@ -318,7 +326,7 @@ std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
   if (c.window > 0) add("sliding_window", std::to_string(c.window));
   if (c.qk_norm) {
     add("use_sliding_window", flag_text(c.window > 0));
-    add("max_window_layers", std::to_string(c.layers));
+    add("max_window_layers", std::to_string(max_window_layers(c)));
     add("layer_types", layer_types_text(c));
   }
   add("rms_norm_eps", format_real(c.norm_epsilon));

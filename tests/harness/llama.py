@@ -1,5 +1,6 @@
-"""A LlamaForCausalLM, a MistralForCausalLM with its sliding window, or a Qwen3ForCausalLM with its QK-norm, in NumPy, fp64, and its folder: written from the published formats, with nothing
-of the code under test. Weights are rounded to what the file holds, never more."""
+"""A LlamaForCausalLM, a MistralForCausalLM with its sliding window, or a Qwen3ForCausalLM with its QK-norm, in NumPy,
+fp64, and its folder: written from the published formats, with nothing of the code under test. Weights are rounded to
+what the file holds, never more."""
 
 import json
 import struct

@@ -101,9 +101,12 @@ class Export(ExchangeTest):
         self.assertLess(np.abs(ours - llama.logits(config, values, IDS)).max(), 1e-4)
         everything = llama.logits({**config, "sliding_window": None}, values, IDS)
         self.assertGreater(np.abs(ours - everything).max(), 1e-2)
+        (out / "exported").rename(out / "mistral")
         result = run(["-i", self.deck, "-d", out, "job=export", *TRAIN, *more,
                       "transformer.window_pattern=[1, 0]"])
         self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("transformer.window in some layers only", result.stderr)
+        self.assertFalse((out / "exported").exists())
 
     def test_qk_norm(self):
         """Another architecture, with windows in some layers as it may have them."""
@@ -182,12 +185,19 @@ class Import(ExchangeTest):
             "window": dict(**MISTRAL, sliding_window=3),
             "no_window": dict(**MISTRAL, sliding_window=None),
             "qk_norm": dict(**QWEN3, sliding_window=4),  # which is not used
+            "qk_norm_full": dict(**QWEN3, use_sliding_window=True, sliding_window=2),  # from layer 28 on
+            "qk_norm_from_one": dict(**QWEN3, use_sliding_window=True, sliding_window=2,
+                                     max_window_layers=1),
             "qk_norm_windows": dict(**QWEN3, use_sliding_window=True, sliding_window=2,
                                     layer_types=["full_attention", "sliding_attention"])}
         for i, (name, more) in enumerate(models.items()):
             with self.subTest(name):
                 config, tensors = llama.random_model(seed=i, **more)
                 out, deck = self.imported(name, config, tensors)
+                if "use_sliding_window" in config and "layer_types" not in config:
+                    first = config.get("max_window_layers", 28)
+                    config["layer_types"] = ["sliding_attention" if i >= first else "full_attention"
+                                             for i in range(config["num_hidden_layers"])]
                 if name == "nested":
                     config["rope_theta"] = 300.0
                 ours = self.logits(deck, out)
