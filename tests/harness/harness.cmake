@@ -13,8 +13,8 @@ endif()
 # For every test. Threads and ranks that wait must not spin: on a machine that
 # does something else besides, the suite would take five times as long. Containers
 # forbid one process to read another's memory, which Open MPI reports loudly.
-# Open MPI else looks for networks at every start, starts a daemon beside a single process, and sleeps a
-# second before it ends the ranks of a failed job: together most of a short run's time.
+# Open MPI else looks for networks at every start, and sleeps a second before it ends the ranks of a
+# failed job: together most of a short run's time.
 # MPI and Python keep memory until exit, so leaks are not looked for; two tests preload a library.
 set(LEXIKOS_TEST_ENVIRONMENT
   OMP_PROC_BIND=false
@@ -22,7 +22,6 @@ set(LEXIKOS_TEST_ENVIRONMENT
   OMPI_MCA_btl_vader_single_copy_mechanism=none
   OMPI_MCA_mpi_yield_when_idle=1
   OMPI_MCA_pml=ob1
-  OMPI_MCA_ess_singleton_isolated=1
   OMPI_MCA_odls_base_sigkill_timeout=0
   ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
   UBSAN_OPTIONS=print_stacktrace=1)
