@@ -3,7 +3,11 @@
 // Source: Batley and Saha, arXiv 2601.22040.
 #pragma once
 
+#include <string>
+
+#include "kernels/keyed_rows.hpp"
 #include "kokkos_types.hpp"
+#include "state/memory.hpp"
 
 namespace lexikos {
 
@@ -58,23 +62,30 @@ void sum_rows(const ExecSpace& space, Codebooks books, View2<const std::int32_t>
       });
 }
 
-/// dtable[row] += sum of dx over the tokens one of whose digits is that row: one owner for each
-/// sum. Reads digit [U k], dx [U W]; adds to dtable [k b, W].
-template <class S>
-void add_rows(const ExecSpace& space, Codebooks books, View2<const std::int32_t> digit,
-              View2<const S> dx, View2<S> dtable) {
-  const Index width = dx.extent(1), tokens = digit.extent(0);
-  for_rows(
-      "Lexikos::codebooks::add_rows", space, books.rows(),
-      KOKKOS_LAMBDA(const Lane& lane, const Index row) {
-        const Index j = row / books.base;
-        S* const to = dtable.data() + row * width;
-        for (Index u = 0; u < tokens; ++u) {
-          if (digit.data()[u * books.count + j] != row) continue;
-          const S* const from = dx.data() + u * width;
-          lane.for_each(width, [=](const Index c) { to[c] += from[c]; });
-        }
-      });
-}
+/// Sums of rows by digit, with their room.
+class DigitSums {
+ public:
+  /// Reserves the room for up to `tokens` tokens in the phase that the caller has begun.
+  void declare(Memory& memory, Codebooks books, Index tokens) {
+    begin_ = memory.scratch<std::int32_t>("digits' buckets", books.rows() + 1);
+    cursor_ = memory.scratch<std::int32_t>("digits' cursors", books.rows());
+    entry_ = memory.scratch<std::int32_t>("tokens by digit", tokens * books.count);
+  }
+
+  /// sums[row] += the rows of x of the tokens one of whose digits is that row, in ascending order.
+  /// Reads digit [U k], x [U W]; adds to sums [k b, W].
+  template <class S>
+  void add(const ExecSpace& space, View2<const std::int32_t> digit, View2<const S> x,
+           View2<S> sums) const {
+    const Index entries = digit.size();
+    const keyed_rows::Buckets buckets{begin_.all(), entry_.column(entries)};
+    keyed_rows::sort(space, View1<const std::int32_t>(digit.data(), entries), cursor_.all(),
+                     buckets);
+    keyed_rows::add<S>(space, buckets, digit.extent(1), x, sums);
+  }
+
+ private:
+  Rows<std::int32_t> begin_, cursor_, entry_;
+};
 
 }  // namespace lexikos

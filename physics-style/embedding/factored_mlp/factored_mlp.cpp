@@ -20,6 +20,7 @@ class FactoredMlp : public Embedding<S> {
                                 {.deviation = 0.02}, Decay::to_zero);
     digit_ = memory.rows<std::int32_t>("factored_mlp digits", distinct_max_, books_.count);
     memory.begin_phase();
+    digit_sums_.declare(memory, books_, distinct_max_);
     map_.declare(parameters, memory, "embedding.factored_mlp");
   }
 
@@ -31,8 +32,8 @@ class FactoredMlp : public Embedding<S> {
   }
 
   void backward(const ExecSpace& space, View1<const TokenId> tokens, View2<const S> de) override {
-    add_rows<S>(space, books_, digit_(tokens.extent(0)), map_.backward(space, de),
-                codebooks_.gradient2());
+    digit_sums_.add<S>(space, digit_(tokens.extent(0)), map_.backward(space, de),
+                       codebooks_.gradient2());
   }
 
   Costs costs() const override { return map_.costs(); }
@@ -43,6 +44,7 @@ class FactoredMlp : public Embedding<S> {
   MlpMap<S> map_;
   Weight<S> codebooks_;
   Rows<std::int32_t> digit_;
+  DigitSums digit_sums_;
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ class Lev : public Embedding<S> {
     sigmoid_gradient<S>(space, s_(u), ds);
     norm_weight_gradient<S>(space, ds, normal_(u), gain_.gradient1(), bias_.gradient1());
     norm_gradient<S>(space, sizes_, normal_(u), rstd_(u), gain_.value1(), ds);
-    gather_digits<S>(space, sizes_, digit_(u), ds, drows);
+    Kokkos::deep_copy(space, drows, S(0));
+    digit_sums_.add<S>(space, digit_(u), ds, drows);
     gemm<S>(space, Op::none, Op::none, S(1), drows, mix_.value2(), S(1), codebooks_.gradient2());
     gemm<S>(space, Op::transpose, Op::none, S(1), drows, codebooks_.value2(), S(1),
             mix_.gradient2());
@@ -94,6 +95,7 @@ class Lev : public Embedding<S> {
     s_ = memory.rows<S>("lev coordinates", u, hd);
     product_ = memory.rows<S>("lev products", u, hr);
     memory.begin_phase();
+    digit_sums_.declare(memory, sizes_.books, u);
     dproduct_ = memory.scratch<S>("lev gradient of products", u, hr);
     ds_ = memory.scratch<S>("lev gradient of coordinates", u, hd);
     slabs_ = memory.scratch<S>("lev spline gradient slabs", chunk_count_ > 1 ? chunk_count_ : 0,
@@ -121,6 +123,7 @@ class Lev : public Embedding<S> {
   Index chunk_count_;
   Weight<S> codebooks_, mix_, gain_, bias_, spline_, out_;
   Rows<std::int32_t> digit_;
+  DigitSums digit_sums_;
   Rows<S> rows_, normal_, rstd_, s_, product_;
   Rows<S> dproduct_, ds_, slabs_, phi_;
   Rows<double> workspace_;

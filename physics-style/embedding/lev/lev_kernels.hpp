@@ -333,25 +333,4 @@ void norm_gradient(const ExecSpace& space, Sizes z, View2<const S> normal, View2
       });
 }
 
-/// drows[row] = sum of dx over the tokens whose digit is that row: one owner for each sum.
-/// Reads dx [U h d], digit [U k]; overwrites drows [k b, h d].
-template <class S>
-void gather_digits(const ExecSpace& space, Sizes z, View2<const std::int32_t> digit,
-                   View2<const S> dx, View2<S> drows) {
-  const Index d = z.seed_width, tokens = digit.extent(0), stride = z.heads * d;
-  for_rows(
-      "Lexikos::lev::gather_digits", space, z.books.rows() * z.heads,
-      KOKKOS_LAMBDA(const Lane& lane, const Index i) {
-        const Index row = i / z.heads, l = i % z.heads;
-        const Index j = row / z.books.base;
-        S* const to = drows.data() + row * stride + l * d;
-        lane.for_each(d, [=](const Index c) { to[c] = S(0); });
-        for (Index u = 0; u < tokens; ++u) {
-          if (digit.data()[u * z.books.count + j] != row) continue;
-          const S* const from = dx.data() + u * stride + l * d;
-          lane.for_each(d, [=](const Index c) { to[c] += from[c]; });
-        }
-      });
-}
-
 }  // namespace lexikos::lev
