@@ -101,9 +101,9 @@ class Export(ExchangeTest):
         self.assertLess(np.abs(ours - llama.logits(config, values, IDS)).max(), 1e-4)
         everything = llama.logits({**config, "sliding_window": None}, values, IDS)
         self.assertGreater(np.abs(ours - everything).max(), 1e-2)
-        (out / "exported").rename(out / "mistral")
-        result = run(["-i", self.deck, "-d", out, "job=export", *TRAIN, *more,
-                      "transformer.window_pattern=[1, 0]"])
+        some = ("run.steps=1", "transformer.window=3", "transformer.window_pattern=[1, 0]")
+        out = self.lexikos(*some, name="some")
+        result = run(["-i", self.deck, "-d", out, "job=export", *some])
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("transformer.window in some layers only", result.stderr)
         self.assertFalse((out / "exported").exists())
