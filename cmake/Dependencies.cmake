@@ -142,7 +142,7 @@ target_compile_definitions(lexikos_dependencies INTERFACE OMPI_SKIP_MPICXX MPICH
 
 # --- HDF5 --------------------------------------------------------------------------
 
-# Rank 0 alone writes, so the serial library is preferred; a parallel one does.
+# Only rank 0 writes, so the serial library is preferred; a parallel one does.
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 QUIET COMPONENTS C)
 if(NOT HDF5_FOUND)

@@ -46,7 +46,7 @@ class Failures(RunTest):
         self.assertLess(seconds, SECONDS)
 
     def lexikos_on(self, bad, ranks, tokens):
-        """The training job of which rank `bad` alone has another tokens file."""
+        """The training job of which only rank `bad` has another tokens file."""
         deck = [EXECUTABLE, "-i", self.deck, "-d", self.folder / f"out{bad}{ranks}", "run.steps=50",
                 "validation.every=0"]
         parts = [(bad, deck), (1, [*deck, f"data.tokens={tokens}"]), (ranks - bad - 1, deck)]

@@ -45,7 +45,7 @@ def table_of(deck, *arguments):
 
 
 class Leviathan(unittest.TestCase):
-    """The paper counts matrices alone."""
+    """The paper counts only matrices."""
 
     def test_400m(self):
         table = table_of("leviathan/400m.toml")

@@ -1,4 +1,4 @@
-"""The job `sample`: ids that follow from seed, sample and place alone."""
+"""The job `sample`: ids that follow only from seed, sample and place."""
 
 import sys
 import unittest
