@@ -31,7 +31,7 @@ struct ModelSizes {
   Index rank_sequences = 0;  // of one step on one rank, at most
 };
 
-/// Targets that are scored alone, and what becomes known of them. All [K], on the device.
+/// The only targets that are scored, and what becomes known of them. All [K], on the device.
 struct ScoredTargets {
   View1<const std::int32_t> position;  // of the micro-batch: what the target is predicted at
   View1<const TokenId> target;

@@ -17,7 +17,7 @@ struct Work {
 /// Who wants to know the work of the region that was just entered; null: nobody.
 inline void (*observe_work)(const Work&) = nullptr;
 
-/// A region lasts as long as its object. Its work comes from shapes alone.
+/// A region lasts as long as its object. Its work comes from shapes only.
 class Region {
  public:
   explicit Region(const std::string& label, const Work& work = {}) {

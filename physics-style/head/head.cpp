@@ -141,7 +141,7 @@ std::unique_ptr<Head<S>> make(const Settings& settings, const ModelShape& shape,
   if constexpr (std::is_same_v<S, Wide<Bf16>>) {
     return std::make_unique<ChunkedHead<S, Bf16>>(settings, shape);
   } else {
-    fail(Status::deck, "run.compute = bf16 goes with fp32 models alone");
+    fail(Status::deck, "run.compute = bf16 goes only with fp32 models");
   }
 }
 

@@ -33,11 +33,12 @@ class Head {
                                  View1<const TokenId> targets, double scale, View1<double> nll,
                                  View2<S> dx) = 0;
 
-  /// The loss alone. Reads x [N C], targets [N]; overwrites nll [N].
+  /// Only the loss. Reads x [N C], targets [N]; overwrites nll [N].
   virtual void loss(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
                     View1<double> nll) = 0;
 
-  /// The same, and whether each target is the likeliest id: overwrites largest [N] with 1 or 0.
+  /// The loss of each target, as `loss`, and whether it is the likeliest id: overwrites largest [N]
+  /// with 1 or 0.
   virtual void score(const ExecSpace& space, View2<const S> x, View1<const TokenId> targets,
                      View1<double> nll, View1<std::uint8_t> largest) = 0;
 

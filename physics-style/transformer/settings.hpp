@@ -23,7 +23,7 @@ struct Settings {
   Index window_of(Index layer) const {
     return window_pattern[layer % window_pattern.size()] == 1 ? window : 0;
   }
-  /// Rows of the first MLP matrix for each hidden unit: gate and up, or up alone.
+  /// Rows of the first MLP matrix for each hidden unit: gate and up, or only up.
   Index mlp_inputs() const { return mlp == Mlp::swiglu ? 2 : 1; }
 };
 
@@ -35,7 +35,7 @@ Settings read(const DeckTable& table);
 enum class Recompute { none, mlp, block };
 
 /// How a transformer is computed: nothing of what it computes depends on `recompute`, and on
-/// `compute` by rounding alone.
+/// `compute` only by rounding.
 struct Execution {
   Compute compute = Compute::own;
   Recompute recompute = Recompute::none;

@@ -14,7 +14,7 @@ std::unique_ptr<Transformer<S>> make(const Settings& settings, const ModelShape&
   if constexpr (std::is_same_v<S, Wide<Bf16>>) {
     return std::make_unique<Blocks<S, Bf16>>(settings, shape, execution.recompute);
   } else {
-    fail(Status::deck, "run.compute = bf16 goes with fp32 models alone");
+    fail(Status::deck, "run.compute = bf16 goes only with fp32 models");
   }
 }
 

@@ -38,7 +38,7 @@ struct RunData {
   [[nodiscard]] std::vector<WeightedSource> weighted_sources() const;
 };
 
-/// The vocabulary alone, for a dry run: the deck's, else the file's.
+/// Only the vocabulary, for a dry run: the deck's, else the file's.
 Index read_vocabulary(const DataSettings& settings);
 
 /// Opens the sources; collective. Synthetic tokens come of `seed`. Each rank checks the ids of its

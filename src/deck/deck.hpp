@@ -78,7 +78,7 @@ class DeckTable {
   std::vector<std::string> texts(const Key& key, Required,
                                  const std::vector<std::string>& choices = {}) const;
 
-  /// A list of texts, of which one alone may stand without brackets.
+  /// A list of texts, of which a single one may stand without brackets.
   std::vector<std::string> text_or_texts(const Key& key,
                                          const std::vector<std::string>& fallback) const;
 
@@ -120,7 +120,7 @@ class Deck {
   /// that the file does not have may be set, since it may have a default.
   static Deck from_file(const std::string& path, const std::vector<std::string>& overrides = {});
 
-  /// The same from a text; `name` is what messages call it.
+  /// Reads a text as from_file reads a file, with its overrides; `name` is what messages call it.
   static Deck from_string(const std::string& text, const std::string& name,
                           const std::vector<std::string>& overrides = {});
 

@@ -14,8 +14,8 @@ Node parse_toml(const std::string& text, const std::string& name);
 /// One TOML value, such as `[1, 2]` or `"lev"`. Throws Error(deck) that begins with the place.
 Node parse_toml_value(const std::string& text, const Place& place);
 
-/// The same from a command line, where quotes are a nuisance: what is no TOML value and does not
-/// begin like a quoted string, array or inline table is taken as a string.
+/// Reads a value from a command line, where quotes are a nuisance: what is no TOML value and does
+/// not begin like a quoted string, array or inline table is taken as a string.
 Node parse_loose_value(const std::string& text, const Place& place);
 
 }  // namespace lexikos

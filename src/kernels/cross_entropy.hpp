@@ -49,7 +49,7 @@ void loss_and_gradient(const ExecSpace& space, View2<S> logits, View1<const Toke
       });
 }
 
-/// The loss alone. Reads logits [R V] and targets [R]; overwrites nll [R] (nats).
+/// Only the loss. Reads logits [R V] and targets [R]; overwrites nll [R] (nats).
 template <class S>
 void loss(const ExecSpace& space, View2<const S> logits, View1<const TokenId> targets,
           View1<double> nll) {

@@ -35,7 +35,7 @@ Communicator::Communicator(MPI_Comm comm, std::int64_t largest_message)
 }
 
 Communicator::~Communicator() {
-  // Freeing is collective: after an error of this rank alone it might wait for ever.
+  // Freeing is collective: after an error of this rank only it might wait for ever.
   if (std::uncaught_exceptions() > 0) return;
   if (agreement_ != MPI_COMM_NULL) MPI_Comm_free(&agreement_);
   if (owned_) MPI_Comm_free(&comm_);

@@ -68,7 +68,7 @@ class Communicator {
 
   void barrier() const { MPI_Barrier(comm_); }
 
-  /// Runs `work` on the root alone. What it throws is thrown on every rank (as RankError), so that
+  /// Runs `work` on the root only. What it throws is thrown on every rank (as RankError), so that
   /// all of them leave by the same way: no rank waits for one that has given up.
   void on_root(const std::function<void()>& work) const;
 
@@ -84,7 +84,7 @@ class Communicator {
   Error share(const std::optional<Error>& error, int owner) const;
 
   MPI_Comm comm_;
-  MPI_Comm agreement_ = MPI_COMM_NULL;  // of agree() alone, so that it matches no other message
+  MPI_Comm agreement_ = MPI_COMM_NULL;  // of agree() only, so that it matches no other message
   std::int64_t largest_message_;
   bool owned_ = false;
   int rank_ = 0, size_ = 1;

@@ -15,7 +15,7 @@ namespace lexikos {
 struct ParallelSettings {
   std::string gpu_aware_mpi;     // "auto", "on", "off"
   Index bucket_bytes;            // largest message
-  bool shard_optimizer = false;  // each rank keeps AdamW's moments of its slice alone
+  bool shard_optimizer = false;  // each rank keeps AdamW's moments of its slice only
   int plan_ranks = 0;            // that -n plans for; 0: those there are
   static ParallelSettings read(const Deck& deck);
 };

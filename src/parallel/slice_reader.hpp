@@ -1,4 +1,4 @@
-// Lets the root read arenas of which every rank holds its slice alone, piece by piece: the root
+// Lets the root read arenas of which every rank holds only its slice, piece by piece: the root
 // asks, the owners answer, and no rank holds more than the piece.
 #pragma once
 

@@ -95,7 +95,7 @@ class Rows {
   View2<T> operator()(Index begin, Index count) const {
     return View2<T>(at(begin, count), count, place().cols);
   }
-  /// The same of a place of one column, [count].
+  /// The first `count` numbers of a place of one column [count].
   View1<T> column(Index count) const { return column(0, count); }
   View1<T> column(Index begin, Index count) const {
     if (place().cols != 1) refuse("has more than one column");

@@ -25,9 +25,32 @@ struct Mapped {
   const char* path = nullptr;
 };
 
-/// More files than these are mapped without the line below.
-std::array<Mapped, 1024> mapped;
-std::mutex mapped_mutex;
+/// Places for mapped files, and where more of them are: the list only grows, so that the handler
+/// may walk it at any moment.
+struct Places {
+  std::array<Mapped, 64> places;
+  std::atomic<Places*> more{nullptr};
+};
+Places first_places;
+std::mutex places_mutex;
+
+/// Calls look(file) for every place until it returns true; whether it did.
+template <class Look>
+bool any_place(const Look& look) {
+  for (Places* p = &first_places; p != nullptr; p = p->more.load(std::memory_order_acquire)) {
+    for (Mapped& file : p->places) {
+      if (look(file)) return true;
+    }
+  }
+  return false;
+}
+
+/// Under places_mutex.
+void add_places() {
+  Places* last = &first_places;
+  while (last->more.load(std::memory_order_relaxed) != nullptr) last = last->more.load();
+  last->more.store(new Places, std::memory_order_release);
+}
 
 /// One line on stderr in one piece, since ranks share it.
 void say(std::array<const char*, 3> parts) {
@@ -42,14 +65,14 @@ void say(std::array<const char*, 3> parts) {
 /// failed. The read cannot go on, so the process ends here with the one line that says why.
 void on_lost_page(int, siginfo_t* info, void*) {
   const auto* const at = static_cast<const std::byte*>(info->si_addr);
-  for (const Mapped& file : mapped) {
+  any_place([&](const Mapped& file) {
     const std::byte* const begin = file.begin.load(std::memory_order_acquire);
-    if (begin == nullptr || at < begin || at >= begin + file.size) continue;
+    if (begin == nullptr || at < begin || at >= begin + file.size) return false;
     say({"lexikos: error: cannot read '", file.path,
          "': it became shorter, or its disk failed, while it was read; restore the file and "
          "restart\n"});
     _exit(static_cast<int>(Status::file));
-  }
+  });
   std::signal(SIGBUS, SIG_DFL);  // no file of ours: the same instruction faults again
 }
 
@@ -62,23 +85,28 @@ void watch_for_lost_pages() {
 }
 
 void remember(const std::byte* begin, std::uint64_t size, const std::string& path) {
-  const std::lock_guard lock(mapped_mutex);
+  const std::lock_guard lock(places_mutex);
   static const bool watching = (watch_for_lost_pages(), true);
   static_cast<void>(watching);
-  const auto place = std::find_if(mapped.begin(), mapped.end(), [](const Mapped& file) {
-    return file.begin.load(std::memory_order_relaxed) == nullptr;
-  });
-  if (place == mapped.end()) return;
-  place->size = size;
-  place->path = path.c_str();
-  place->begin.store(begin, std::memory_order_release);
+  const auto take = [&](Mapped& file) {
+    if (file.begin.load(std::memory_order_relaxed) != nullptr) return false;
+    file.size = size;
+    file.path = path.c_str();
+    file.begin.store(begin, std::memory_order_release);
+    return true;
+  };
+  if (any_place(take)) return;
+  add_places();
+  any_place(take);
 }
 
 void forget(const std::byte* begin) {
-  const std::lock_guard lock(mapped_mutex);
-  for (Mapped& file : mapped) {
-    if (file.begin.load(std::memory_order_relaxed) == begin) file.begin.store(nullptr);
-  }
+  const std::lock_guard lock(places_mutex);
+  any_place([&](Mapped& file) {
+    const bool found = file.begin.load(std::memory_order_relaxed) == begin;
+    if (found) file.begin.store(nullptr);
+    return found;
+  });
 }
 
 }  // namespace

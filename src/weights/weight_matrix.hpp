@@ -26,7 +26,7 @@ struct WeightMatrix {
   }
 };
 
-/// The same numbers, stored the same way.
+/// Whether two matrices hold the same numbers, stored the same way.
 inline bool same_values(const WeightMatrix& a, const WeightMatrix& b) {
   if (a.rows != b.rows || a.width != b.width || a.element != b.element) return false;
   return a.data == b.data ||

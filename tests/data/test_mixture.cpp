@@ -88,7 +88,11 @@ TEST_CASE("each source of a mixture gives every window once in each epoch of its
   std::vector<TokenId> reference;
   for (const int ranks : {1, 2, 3, 4}) {
     std::vector<BatchLoader> loaders;
-    for (int rank = 0; rank < ranks; ++rank) loaders.emplace_back(mixture, T, 5, rank, ranks, 2, 9);
+    for (int rank = 0; rank < ranks; ++rank)
+      loaders.emplace_back(
+          mixture,
+          BatchSizes{.T = T, .sequences = 5, .micro_sequences = 2, .rank = rank, .ranks = ranks},
+          9);
     CHECK(loaders[0].sample_count() == 22);
     std::vector<std::vector<TokenId>> firsts(
         3);  // first id of each window, in the order of samples
@@ -118,6 +122,7 @@ TEST_CASE("each source of a mixture gives every window once in each epoch of its
     }
   }
   // One source alone is in the order that it has without a mixture.
-  BatchLoader alone(tokens[0], T, 5, 0, 1, 5, 9), listed({{&tokens[0], 0.1}}, T, 5, 0, 1, 5, 9);
+  BatchLoader alone(tokens[0], {.T = T, .sequences = 5, .micro_sequences = 5}, 9),
+      listed({{&tokens[0], 0.1}}, {.T = T, .sequences = 5, .micro_sequences = 5}, 9);
   CHECK(positions_of(alone.load(17)).ids == positions_of(listed.load(17)).ids);
 }

@@ -54,15 +54,18 @@ bool same(const StepBatch& a, const StepBatch& b) {
 TEST_CASE(
     "batches are the same with and without reading ahead, in whatever order they are asked for") {
   const SyntheticTokens source(300, 3000, 3);
-  BatchLoader ahead(source, 16, 7, 1, 2, 2, 5), plain(source, 16, 7, 1, 2, 2, 5, {false});
+  BatchLoader ahead(source, {.T = 16, .sequences = 7, .micro_sequences = 2, .rank = 1, .ranks = 2},
+                    5),
+      plain(source, {.T = 16, .sequences = 7, .micro_sequences = 2, .rank = 1, .ranks = 2}, 5,
+            {false});
   CHECK(ahead.reads_ahead());
   CHECK_FALSE(plain.reads_ahead());
   for (const Index step : {0, 1, 2, 3, 7, 8, 8, 2, 3, 4, 100}) {
     CHECK(same(ahead.load(step), plain.load(step)));
   }
   const WindowSelection windows = select_windows(source, 16, 16 * 23);
-  BatchLoader some(source, 16, 5, 0, 1, 2, windows),
-      others(source, 16, 5, 0, 1, 2, windows, {false});
+  BatchLoader some(source, {.T = 16, .sequences = 5, .micro_sequences = 2}, windows),
+      others(source, {.T = 16, .sequences = 5, .micro_sequences = 2}, windows, {false});
   for (int round = 0; round < 3; ++round) {
     for (Index step = 0; step < some.steps(); ++step) {
       CHECK(same(some.load(step), others.load(step)));
@@ -72,7 +75,7 @@ TEST_CASE(
 
 TEST_CASE("the thread does the reading, and the next step is ready when it is asked for") {
   const SlowTokens source(100, counting_ids(100));
-  BatchLoader loader(source, 8, 2, 0, 1, 2, 5);
+  BatchLoader loader(source, {.T = 8, .sequences = 2, .micro_sequences = 2}, 5);
   (void)loader.load(0);
   CHECK(source.by_main == 2);
   for (Index step = 1; step < 5; ++step) (void)loader.load(step);
@@ -88,7 +91,7 @@ TEST_CASE("what goes wrong ahead is thrown at its own step and never hidden or t
   std::vector<TokenId> ids(17, 1);
   ids[12] = 5;  // in the second of two windows
   const ListedTokens source(2, ids);
-  BatchLoader loader(source, 8, 1, 0, 1, 1, WindowSelection{2, 2});
+  BatchLoader loader(source, {.T = 8, .sequences = 1, .micro_sequences = 1}, WindowSelection{2, 2});
   const std::string expected = "token id 5 at offset 12 of 'listed tokens'";
   CHECK_NOTHROW(loader.load(0));
   CHECK(contains(error_of([&] { loader.load(1); }), expected));
@@ -103,7 +106,7 @@ TEST_CASE("the thread ends with its loader, at any moment and through an excepti
   for (int i = 0; i < 3; ++i) {
     const int before = source.by_others;
     try {
-      BatchLoader loader(source, 8, 2, 0, 1, 2, 5);
+      BatchLoader loader(source, {.T = 8, .sequences = 2, .micro_sequences = 2}, 5);
       (void)loader.load(i);
       if (i == 2) fail(Status::file, "out of the middle");
     } catch (const Error&) {
@@ -124,10 +127,11 @@ TEST_CASE("what HDF5 has to read is not read ahead") {
   write_tokens_as(folder.file("c.h5"), 100, counting_ids(100), chunked);
   write_tokens_as(folder.file("m.h5"), 100, counting_ids(100), {});
   const TokenFile through_hdf5(folder.file("c.h5"), "train"), mapped(folder.file("m.h5"), "train");
-  BatchLoader one(through_hdf5, 8, 2, 0, 1, 2, 5), other(mapped, 8, 2, 0, 1, 2, 5);
+  BatchLoader one(through_hdf5, {.T = 8, .sequences = 2, .micro_sequences = 2}, 5),
+      other(mapped, {.T = 8, .sequences = 2, .micro_sequences = 2}, 5);
   CHECK_FALSE(one.reads_ahead());
   CHECK(other.reads_ahead());
   for (Index step = 0; step < 10; ++step) CHECK(same(one.load(step), other.load(step)));
   const std::vector<WeightedSource> both = {{&through_hdf5, 1}, {&mapped, 1}};
-  CHECK_FALSE(BatchLoader(both, 8, 2, 0, 1, 2, 5).reads_ahead());
+  CHECK_FALSE(BatchLoader(both, {.T = 8, .sequences = 2, .micro_sequences = 2}, 5).reads_ahead());
 }

@@ -95,7 +95,7 @@ TEST_CASE("neither ranks nor micro-batches change which tokens a step reads, and
   const Index T = 7;
   const Index global = 11;
   for (const Index step : {0, 5, 6, 7, 1000}) {  // 71 windows: an epoch ends inside step 6
-    BatchLoader whole(source, T, global, 0, 1, global, 9);
+    BatchLoader whole(source, {.T = T, .sequences = global, .micro_sequences = global}, 9);
     const Positions expected = positions_of(whole.load(step));
     for (const int ranks : {1, 2, 3, 4, 11, 13}) {
       for (const Index micro : {1, 2, 3, 100}) {
@@ -103,7 +103,10 @@ TEST_CASE("neither ranks nor micro-batches change which tokens a step reads, and
         Positions together;
         Index sequences = 0;
         for (int rank = 0; rank < ranks; ++rank) {
-          BatchLoader loader(source, T, global, rank, ranks, micro, 9);
+          BatchLoader loader(
+              source,
+              {.T = T, .sequences = global, .micro_sequences = micro, .rank = rank, .ranks = ranks},
+              9);
           const StepBatch& batch = loader.load(step);
           sequences += batch.sequences;
           CHECK(batch.targets_global == global * T);
@@ -123,7 +126,7 @@ TEST_CASE("distinct tokens and buckets are complete and ascending") {
   for (const Index vocabulary : {1, 2, 63, 64, 65, 1000, 70000}) {
     const SyntheticTokens source(vocabulary, 4000, 1);
     for (const Index micro : {1, 3, 5, 8}) {
-      BatchLoader loader(source, 16, 8, 0, 1, micro, 2);
+      BatchLoader loader(source, {.T = 16, .sequences = 8, .micro_sequences = micro}, 2);
       for (const Index step : {0, 1, 40}) {
         INFO("V " << vocabulary << ", micro-batch " << micro << ", step " << step);
         const StepBatch& batch = loader.load(step);
@@ -137,7 +140,7 @@ TEST_CASE("distinct tokens and buckets are complete and ascending") {
 TEST_CASE("a short last micro-batch and a rank without sequences") {
   const SyntheticTokens source(30, 400, 1);
   SECTION("5 sequences in micro-batches of 2") {
-    BatchLoader loader(source, 6, 5, 0, 1, 2, 2);
+    BatchLoader loader(source, {.T = 6, .sequences = 5, .micro_sequences = 2}, 2);
     const StepBatch& batch = loader.load(3);
     REQUIRE(batch.micro.size() == 3);
     CHECK(batch.micro[0].sequences == 2);
@@ -145,7 +148,8 @@ TEST_CASE("a short last micro-batch and a rank without sequences") {
     check_batch(batch, 30);
   }
   SECTION("2 sequences on 4 ranks") {
-    BatchLoader loader(source, 6, 2, 3, 4, 2, 2);
+    BatchLoader loader(source,
+                       {.T = 6, .sequences = 2, .micro_sequences = 2, .rank = 3, .ranks = 4}, 2);
     for (Index step = 0; step < 3; ++step) {
       const StepBatch& batch = loader.load(step);
       CHECK(batch.sequences == 0);
@@ -162,7 +166,7 @@ TEST_CASE("ids past 65,535 arrive whole") {
   const TemporaryFolder folder;
   write_tokens(folder.file("tokens.h5"), 200000, ids);
   const TokenFile source(folder.file("tokens.h5"), "train");
-  BatchLoader loader(source, 8, 1, 0, 1, 1, 0);
+  BatchLoader loader(source, {.T = 8, .sequences = 1, .micro_sequences = 1}, 0);
   const StepBatch& batch = loader.load(0);
   check_batch(batch, 200000);
   const Positions positions = positions_of(batch);
@@ -172,20 +176,20 @@ TEST_CASE("ids past 65,535 arrive whole") {
 
 TEST_CASE("a loader has no memory: any step can come first, and twice") {
   const SyntheticTokens source(100, 1000, 4);
-  BatchLoader straight(source, 8, 4, 0, 1, 2, 6);
+  BatchLoader straight(source, {.T = 8, .sequences = 4, .micro_sequences = 2}, 6);
   for (Index step = 0; step < 50; ++step) (void)straight.load(step);
   const StepBatch& batch = straight.load(37);
   const Positions again = positions_of(batch);
-  BatchLoader restarted(source, 8, 4, 0, 1, 2, 6);
+  BatchLoader restarted(source, {.T = 8, .sequences = 4, .micro_sequences = 2}, 6);
   CHECK(positions_of(restarted.load(37)).ids == again.ids);
   check_batch(batch, 100);
-  BatchLoader other_seed(source, 8, 4, 0, 1, 2, 7);
+  BatchLoader other_seed(source, {.T = 8, .sequences = 4, .micro_sequences = 2}, 7);
   CHECK(positions_of(other_seed.load(37)).ids != again.ids);
 }
 
 TEST_CASE("nothing is allocated after construction, and the plan says how much") {
   const SyntheticTokens source(100, 1000, 4);
-  BatchLoader loader(source, 8, 4, 0, 1, 2, 6);
+  BatchLoader loader(source, {.T = 8, .sequences = 4, .micro_sequences = 2}, 6);
   const Index bytes = loader.bytes();
   // Per micro-batch of 16: ids, targets, slot, positions; touched and begin; 32 distinct. In 64 B
   // steps.
@@ -210,7 +214,11 @@ TEST_CASE("an evaluation reads windows spread over the source in order, each onc
       const WindowSelection selection{17, 24};
       std::vector<BatchLoader> loaders;
       for (int rank = 0; rank < ranks; ++rank) {
-        loaders.emplace_back(source, 8, global, rank, ranks, 2, selection);
+        loaders.emplace_back(
+            source,
+            BatchSizes{
+                .T = 8, .sequences = global, .micro_sequences = 2, .rank = rank, .ranks = ranks},
+            selection);
       }
       CHECK(loaders[0].steps() == (17 + global - 1) / global);
       std::vector<TokenId> ids;
@@ -251,7 +259,8 @@ TEST_CASE("an evaluation reads windows spread over the source in order, each onc
   CHECK(select_windows(source, 8, 1000000).count == 24);
   CHECK(!error_of(
              [&] {
-               BatchLoader(source, 8, 4, 0, 1, 2, WindowSelection{25, 25});
+               BatchLoader(source, {.T = 8, .sequences = 4, .micro_sequences = 2},
+                           WindowSelection{25, 25});
              },
              Status::deck)
              .empty());
@@ -267,7 +276,9 @@ TEST_CASE("an evaluation reads windows spread over the source in order, each onc
 TEST_CASE("what cannot be batched is refused") {
   const ListedTokens source = counting(16);
   const auto load = [&](Index T, Index global, Index micro) {
-    return [&source, T, global, micro] { BatchLoader(source, T, global, 0, 1, micro, 0); };
+    return [&source, T, global, micro] {
+      BatchLoader(source, {.T = T, .sequences = global, .micro_sequences = micro}, 0);
+    };
   };
   CHECK(contains(error_of(load(16, 1, 1)), "has 16 tokens and one window of context 16 needs 17"));
   CHECK(error_of(load(15, 1, 1)).empty());
@@ -281,7 +292,7 @@ TEST_CASE("what cannot be batched is refused") {
     std::vector<TokenId> damaged = ids;
     damaged[bad] = 2;
     const ListedTokens listed(2, damaged);
-    BatchLoader loader(listed, 8, 4, 0, 1, 4, 0);
+    BatchLoader loader(listed, {.T = 8, .sequences = 4, .micro_sequences = 4}, 0);
     const std::string text = error_of([&] { loader.load(0); });
     CHECK(contains(text, "token id 2 at offset " + std::to_string(bad) + " of 'listed tokens'"));
   }

@@ -156,7 +156,7 @@ TEST_CASE("windows that do not cross shards begin anew in each") {
   std::vector<Index> begins;
   for (Index w = 0; w < windows.count(); ++w) begins.push_back(windows.begin(w));
   CHECK(begins == std::vector<Index>{0, 8, 25, 33, 41, 49, 58});
-  BatchLoader loader(all, 8, 7, 0, 1, 3, 5);
+  BatchLoader loader(all, {.T = 8, .sequences = 7, .micro_sequences = 3}, 5);
   Positions positions = positions_of(loader.load(0));
   REQUIRE(positions.ids.size() == 56);
   for (std::size_t n = 0; n < 56; ++n) {  // no target comes from the next shard
@@ -176,7 +176,7 @@ TEST_CASE("an id that is not below the vocabulary size is named with file and of
     const auto source = open(path, writer.format, 100);
     const std::string text = error_of([&] { check_ids(*source); });
     CHECK(contains(text, "token id 100 at offset 31 of '" + path + "' (byte "));
-    BatchLoader loader(*source, 7, 7, 0, 1, 7, 0);
+    BatchLoader loader(*source, {.T = 7, .sequences = 7, .micro_sequences = 7}, 0);
     CHECK(contains(error_of([&] { loader.load(0); }), "token id 100 at offset 31"));
     CHECK_NOTHROW(check_ids(*open(path, writer.format, 101)));
   }

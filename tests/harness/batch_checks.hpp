@@ -67,7 +67,11 @@ inline void check_every_window_once(const TokenSource& source, const EpochCase& 
   const Index global = c.sequences_a_rank * c.ranks;
   std::vector<BatchLoader> loaders;
   for (int rank = 0; rank < c.ranks; ++rank) {
-    loaders.emplace_back(source, c.T, global, rank, c.ranks, 1, 7);
+    loaders.emplace_back(
+        source,
+        BatchSizes{
+            .T = c.T, .sequences = global, .micro_sequences = 1, .rank = rank, .ranks = c.ranks},
+        7);
   }
   CHECK(loaders[0].sample_count() == c.windows);
 

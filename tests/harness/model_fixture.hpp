@@ -29,8 +29,10 @@ class Setup {
         settings_(ModelSettings::read(deck_)),
         model(settings_, {vocabulary, micro, sequences}),
         source_(vocabulary, ids),
-        loader_(source_, settings_.transformer.context, sequences, 0, 1, micro,
-                select_windows(source_, settings_.transformer.context, 0)) {
+        loader_(
+            source_,
+            {.T = settings_.transformer.context, .sequences = sequences, .micro_sequences = micro},
+            select_windows(source_, settings_.transformer.context, 0)) {
     deck_.check_all_read();
     model.allocate(seed);
     batch_ = &loader_.load(0);

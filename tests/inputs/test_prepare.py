@@ -40,7 +40,7 @@ def run(*arguments: object, path: str | None = None) -> subprocess.CompletedProc
 
 
 def tokenizer_of(file: h5py.File):
-    """The tokenizer rebuilt from what the file carries alone."""
+    """The tokenizer rebuilt from what the file carries, and nothing else."""
     if file.attrs["tokenizer"] == "bytes":
         return tokenizers.ByteTokenizer()
     return tokenizers.SentencePieceTokenizer(file["tokenizer_model"][()].tobytes(), file.attrs["tokenizer"])

@@ -262,7 +262,7 @@ TEST_CASE("rope keeps norms, pair by pair", "[rope]") {
   }
 }
 
-TEST_CASE("rope: a product of query and key depends on their distance alone", "[rope]") {
+TEST_CASE("rope: a product of query and key depends only on their distance", "[rope]") {
   // The same query and key at every position.
   const RopeShape z{1, 1, 40, 8, 1};
   Random random(6);

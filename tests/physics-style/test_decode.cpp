@@ -167,7 +167,7 @@ TEST_CASE("draws follow the probabilities at a temperature", "[decode]") {
   }
 }
 
-TEST_CASE("a draw depends on seed, sample and place alone", "[decode]") {
+TEST_CASE("a draw depends only on seed, sample and place", "[decode]") {
   CHECK(draw(1, 2, 3) == draw(1, 2, 3));
   CHECK(draw(1, 2, 3) != draw(2, 2, 3));
   CHECK(draw(1, 2, 3) != draw(1, 3, 3));

@@ -109,6 +109,6 @@ TEST_CASE("bf16 reads the parameters as they are, not as they were", "[bf16]") {
   }
 }
 
-TEST_CASE("bf16 goes with fp32 models alone", "[bf16]") {
+TEST_CASE("bf16 goes only with fp32 models", "[bf16]") {
   CHECK_THROWS_WITH(setup<double>(deck("none", "bf16")), ContainsSubstring("fp32 models"));
 }

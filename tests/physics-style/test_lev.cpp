@@ -134,7 +134,7 @@ TEST_CASE("lev at its default sizes and a vocabulary past 16 bits", "[lev]") {
   CHECK(relative_error(single.rig.vectors(tokens), expected) < 16 * 128 * roundoff<float>);
 }
 
-TEST_CASE("lev: a token's vector depends on the token alone", "[lev]") {
+TEST_CASE("lev: a token's vector depends on the token only", "[lev]") {
   const LevSizes z{3, 4, 6, 1, 5, 3, 10};
   Lev<double> lev(z, 29);
   lev.set(wide(z, 4));

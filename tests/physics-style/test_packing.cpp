@@ -127,7 +127,7 @@ TEST_CASE("packings that are known exactly are found") {
   CHECK(packed({3, 6}, 16, 4) == Approx(1.0 / std::sqrt(5.0)).margin(0.003));
 }
 
-TEST_CASE("the tile is a knob of speed alone") {
+TEST_CASE("the tile is a knob of speed only") {
   const auto after_ten = [](Index tile) {
     Vectors<double> vectors({6, 50}, 9, tile, true);
     vectors.draw(3, "tile");

@@ -45,7 +45,8 @@ Found run(const std::string& interface, const std::vector<TokenId>& ids, bool ma
   const View1<double> values(model.parameters().values().data(), model.parameters().arena_size());
   set(values, random.normals(model.parameters().arena_size(), 0.3));
   const ListedTokens source(vocabulary, ids, end);
-  BatchLoader loader(source, context, 1, 0, 1, 1, WindowSelection{1, 1}, {true, mask});
+  BatchLoader loader(source, {.T = context, .sequences = 1, .micro_sequences = 1},
+                     WindowSelection{1, 1}, {true, mask});
   const StepBatch& batch = loader.load(0);
 
   Found found;
@@ -129,7 +130,8 @@ TEST_CASE(
   const std::vector<std::int32_t> own = {0, 0, 2, 2, 2, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   const ListedTokens source(vocabulary, ids, end);
   for (const Index micro : {1, 2, 3}) {
-    BatchLoader loader(source, 6, 3, 0, 1, micro, WindowSelection{3, 3}, {true, true});
+    BatchLoader loader(source, {.T = 6, .sequences = 3, .micro_sequences = micro},
+                       WindowSelection{3, 3}, {true, true});
     std::vector<std::int32_t> found, targets;
     for (const MicroBatch& m : loader.load(0).micro) {
       REQUIRE_FALSE(m.spans.plain());
@@ -143,12 +145,13 @@ TEST_CASE(
     CHECK(found == own);
     CHECK(targets == std::vector<std::int32_t>(ids.begin() + 1, ids.end()));  // every target counts
   }
-  BatchLoader plain(source, 6, 3, 0, 1, 3, WindowSelection{3, 3});
+  BatchLoader plain(source, {.T = 6, .sequences = 3, .micro_sequences = 3}, WindowSelection{3, 3});
   CHECK(plain.load(0).micro[0].spans.plain());
 
   const ListedTokens silent(vocabulary, ids);
   try {
-    BatchLoader(silent, 6, 3, 0, 1, 3, WindowSelection{3, 3}, {true, true});
+    BatchLoader(silent, {.T = 6, .sequences = 3, .micro_sequences = 3}, WindowSelection{3, 3},
+                {true, true});
     FAIL("a source that does not know its documents");
   } catch (const Error& error) {
     CHECK(error.status() == Status::deck);

@@ -83,7 +83,8 @@ TEST_CASE("the bins of an evaluation are its targets, sorted by frequency") {
   // The sums again, target by target.
   const FrequencyBins bins(settings.frequency_edges, data.train_counts, vocabulary);
   Doubles nll(5, 0.0), count(5, 0.0);
-  BatchLoader loader(*data.validation, context, 7, 0, 1, 3, WindowSelection{60, 60});
+  BatchLoader loader(*data.validation, {.T = context, .sequences = 7, .micro_sequences = 3},
+                     WindowSelection{60, 60});
   SumOnDevice sum;
   for (Index step = 0; step < loader.steps(); ++step) {
     const StepBatch& loaded = loader.load(step);
@@ -131,7 +132,8 @@ TEMPLATE_TEST_CASE("a table in place of an interface gives the same logits", "",
   const Index positions = 4 * context;
   Random random(3);
   const ListedTokens tokens(vocabulary, random.tokens(positions + 1, vocabulary));
-  BatchLoader loader(tokens, context, 4, 0, 1, 4, WindowSelection{4, 4});
+  BatchLoader loader(tokens, {.T = context, .sequences = 4, .micro_sequences = 4},
+                     WindowSelection{4, 4});
   const StepBatch& batch = loader.load(0);
   const ExecSpace space;
   SumOnDevice sum;

@@ -57,6 +57,24 @@ TEST_CASE("a file that is cut short while it is mapped ends the process with one
             "restart\n");
 }
 
+TEST_CASE("the last of very many mapped files is named as well") {
+  const TemporaryFolder folder;
+  const std::string path = write_file(folder, "last.bin"), other = write_file(folder, "other.bin"),
+                    errors = folder.file("errors");
+  const int status = status_of(errors, [&] {
+    std::vector<std::unique_ptr<MappedFile>> files;
+    for (int i = 0; i < 1500; ++i) files.push_back(std::make_unique<MappedFile>(other));
+    files.erase(files.begin() + 700, files.begin() + 800);
+    for (int i = 0; i < 200; ++i) files.push_back(std::make_unique<MappedFile>(other));
+    const MappedFile file(path);
+    std::filesystem::resize_file(path, 4096);
+    byte_at(file, size - 1);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == static_cast<int>(Status::file));
+  CHECK(bytes_of(errors).find(path) != std::string::npos);
+}
+
 TEST_CASE("a bus error that no mapped file has to do with is left to the system") {
   const TemporaryFolder folder;
   const std::string path = write_file(folder, "ids.bin"), errors = folder.file("errors");

@@ -28,7 +28,7 @@ struct Recoding {
 Recoding canonical(int bits);
 
 /// A drawn uniformly from all K x K matrices until it is invertible, s uniformly; both from the
-/// seed alone, so every rank and every restart has the same code.
+/// seed only, so every rank and every restart has the same code.
 Recoding affine(int bits, std::uint64_t seed);
 
 /// The recoded word of a token.

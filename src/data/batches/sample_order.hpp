@@ -19,7 +19,7 @@ class SampleOrder {
   /// The sample that is read as number `global` since the start of training (global >= 0):
   /// epoch = global / sample_count, position = global % sample_count.
   [[nodiscard]] Index sample(Index global) const;
-  /// The same by epoch and position.
+  /// The sample at a position of an epoch.
   [[nodiscard]] Index sample(Index epoch, Index position) const;
 
   [[nodiscard]] Index sample_count() const { return static_cast<Index>(count_); }

@@ -11,60 +11,50 @@ namespace {
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
-void check_counts(Index sequences_global, int rank, int rank_count, Index micro_sequences) {
-  if (sequences_global < 1) {
+void check(const BatchSizes& z) {
+  if (z.sequences < 1) {
     fail(Status::deck, "a step must hold at least one sequence; the global batch gives " +
-                           std::to_string(sequences_global));
+                           std::to_string(z.sequences));
   }
-  if (micro_sequences < 1) {
+  if (z.micro_sequences < 1) {
     fail(Status::deck, "a micro-batch must hold at least one sequence; it has " +
-                           std::to_string(micro_sequences));
+                           std::to_string(z.micro_sequences));
   }
-  if (rank < 0 || rank >= rank_count) {
+  if (z.rank < 0 || z.rank >= z.ranks) {
     fail(Status::deck,
-         "there is no rank " + std::to_string(rank) + " among " + std::to_string(rank_count));
+         "there is no rank " + std::to_string(z.rank) + " among " + std::to_string(z.ranks));
   }
 }
 
-Index sequences_of(const Samples& samples, Index sequences_global, int rank, int rank_count,
-                   Index micro_sequences) {
-  check_counts(sequences_global, rank, rank_count, micro_sequences);
-  return samples.endless() ? sequences_global : std::min(sequences_global, samples.count());
+Index sequences_of(const Samples& samples, const BatchSizes& sizes) {
+  check(sizes);
+  return samples.endless() ? sizes.sequences : std::min(sizes.sequences, samples.count());
 }
 
 }  // namespace
 
-BatchLoader::BatchLoader(const std::vector<WeightedSource>& sources, Index T,
-                         Index sequences_global, int rank, int rank_count,
-                         Index micro_batch_sequences, std::uint64_t seed,
-                         const BatchOptions& options)
-    : BatchLoader(Samples(sources, T, seed), T, sequences_global, rank, rank_count,
-                  micro_batch_sequences, options) {}
+BatchLoader::BatchLoader(const std::vector<WeightedSource>& sources, const BatchSizes& sizes,
+                         std::uint64_t seed, const BatchOptions& options)
+    : BatchLoader(Samples(sources, sizes.T, seed), sizes, options) {}
 
-BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
-                         int rank_count, Index micro_batch_sequences, std::uint64_t seed,
+BatchLoader::BatchLoader(const TokenSource& source, const BatchSizes& sizes, std::uint64_t seed,
                          const BatchOptions& options)
-    : BatchLoader(std::vector<WeightedSource>{{&source, 1.0}}, T, sequences_global, rank,
-                  rank_count, micro_batch_sequences, seed, options) {}
+    : BatchLoader(std::vector<WeightedSource>{{&source, 1.0}}, sizes, seed, options) {}
 
-BatchLoader::BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank,
-                         int rank_count, Index micro_batch_sequences, WindowSelection windows,
-                         const BatchOptions& options)
-    : BatchLoader(Samples(source, T, windows), T, sequences_global, rank, rank_count,
-                  micro_batch_sequences, options) {}
+BatchLoader::BatchLoader(const TokenSource& source, const BatchSizes& sizes,
+                         WindowSelection windows, const BatchOptions& options)
+    : BatchLoader(Samples(source, sizes.T, windows), sizes, options) {}
 
-BatchLoader::BatchLoader(Samples samples, Index T, Index sequences_global, int rank, int rank_count,
-                         Index micro_batch_sequences, const BatchOptions& options)
-    : sequences_global_(
-          sequences_of(samples, sequences_global, rank, rank_count, micro_batch_sequences)),
-      rank_(rank),
-      rank_count_(rank_count),
-      layout_(samples.vocabulary_size(), T, share_of(sequences_global_, rank, rank_count).size(),
-              micro_batch_sequences, options.document_mask),
+BatchLoader::BatchLoader(Samples samples, const BatchSizes& sizes, const BatchOptions& options)
+    : sequences_(sequences_of(samples, sizes)),
+      rank_(sizes.rank),
+      ranks_(sizes.ranks),
+      layout_(samples.vocabulary_size(), sizes.T, share_of(sequences_, rank_, ranks_).size(),
+              sizes.micro_sequences, options.document_mask),
       host_(std::make_unique<HostBatch>(std::move(samples), layout_)),
       device_(without_initializing("Lexikos::data::batch"),
               static_cast<std::size_t>(layout_.words)) {
-  batch_.T = T;
+  batch_.T = sizes.T;
   batch_.micro.reserve(layout_.micro.size());
   if (options.read_ahead && host_->samples().reads_on_any_thread()) {
     ahead_ =
@@ -73,19 +63,19 @@ BatchLoader::BatchLoader(Samples samples, Index T, Index sequences_global, int r
 }
 
 Index BatchLoader::steps() const {
-  return host_->samples().endless() ? -1 : ceil_div(sample_count(), sequences_global_);
+  return host_->samples().endless() ? -1 : ceil_div(sample_count(), sequences_);
 }
 
 Share BatchLoader::global_samples(Index step) const {
-  const Index begin = step * sequences_global_;
-  const Index end = begin + sequences_global_;
+  const Index begin = step * sequences_;
+  const Index end = begin + sequences_;
   if (host_->samples().endless()) return {begin, end};
   return {std::min(begin, sample_count()), std::min(end, sample_count())};
 }
 
 Share BatchLoader::samples(Index step) const {
   const Share all = global_samples(step);
-  const Share mine = share_of(all.size(), rank_, rank_count_);
+  const Share mine = share_of(all.size(), rank_, ranks_);
   return {all.begin + mine.begin, all.begin + mine.end};
 }
 

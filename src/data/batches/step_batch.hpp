@@ -38,6 +38,15 @@ struct StepBatch {
   Index targets_global = 0;       ///< over all ranks: what the summed loss is divided by
 };
 
+/// How samples are cut into batches, and which rank's share is meant.
+struct BatchSizes {
+  Index T = 0;
+  Index sequences = 0;        ///< of a step, over all ranks
+  Index micro_sequences = 0;  ///< of a micro-batch, at most
+  int rank = 0;
+  int ranks = 1;
+};
+
 struct BatchOptions {
   bool read_ahead = true;  ///< the next step's batch is put together in the background
   /// MicroBatch::spans keep attention inside documents, which the sources must know.
@@ -52,21 +61,19 @@ struct BatchOptions {
 /// through HDF5 are read when they are asked for.
 class BatchLoader {
  public:
-  /// Training: step k has the samples number k S .. k S + S - 1 (S = sequences_global) of
-  /// Samples, epoch after epoch; this rank takes its share of them, which may be none. Errors: T,
-  /// sequences_global or micro_batch_sequences < 1 (Status::deck); fewer tokens than one window
-  /// (Status::file); more than 2^31 positions on one rank (Status::resource); a bad mixture;
-  /// document_mask with a source that does not know its documents (Status::deck).
-  BatchLoader(const std::vector<WeightedSource>& sources, Index T, Index sequences_global, int rank,
-              int rank_count, Index micro_batch_sequences, std::uint64_t seed,
+  /// Training: step k has the samples number k S .. k S + S - 1 (S = sizes.sequences) of Samples,
+  /// epoch after epoch; this rank takes its share of them, which may be none. Errors: a size < 1
+  /// (Status::deck); fewer tokens than one window (Status::file); more than 2^31 positions on one
+  /// rank (Status::resource); a bad mixture; document_mask with a source that does not know its
+  /// documents (Status::deck).
+  BatchLoader(const std::vector<WeightedSource>& sources, const BatchSizes& sizes,
+              std::uint64_t seed, const BatchOptions& options = {});
+  /// Training on one source.
+  BatchLoader(const TokenSource& source, const BatchSizes& sizes, std::uint64_t seed,
               const BatchOptions& options = {});
-  /// The same of one source.
-  BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, std::uint64_t seed, const BatchOptions& options = {});
 
   /// Evaluation: the selected windows in order, S a step; the last step may have fewer.
-  BatchLoader(const TokenSource& source, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, WindowSelection windows,
+  BatchLoader(const TokenSource& source, const BatchSizes& sizes, WindowSelection windows,
               const BatchOptions& options = {});
 
   /// The batch of a step >= 0, on the device when this returns; valid until the next call. Waits
@@ -92,15 +99,13 @@ class BatchLoader {
   [[nodiscard]] Index host_bytes() const;
 
  private:
-  BatchLoader(Samples samples, Index T, Index sequences_global, int rank, int rank_count,
-              Index micro_batch_sequences, const BatchOptions& options);
+  BatchLoader(Samples samples, const BatchSizes& sizes, const BatchOptions& options);
 
   [[nodiscard]] Share global_samples(Index step) const;
   void point_to_device();
 
-  Index sequences_global_;
-  int rank_;
-  int rank_count_;
+  Index sequences_;  // of a step, over all ranks
+  int rank_, ranks_;
   BatchLayout layout_;
   std::unique_ptr<HostBatch> host_;  // stays in its place when the loader is moved
   Buffer<std::uint32_t> device_;

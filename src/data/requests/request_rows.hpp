@@ -4,7 +4,7 @@
 // A row holds bundles, one after the other. A bundle is a trunk, which may be empty, and branches:
 // a branch sees the trunk and itself, nothing else. The trunk of a question is its context but for
 // the last id; each choice's branch begins with that id again, so the choice's first id is
-// predicted there. A text without choices is a branch alone.
+// predicted there. A text without choices is only a branch.
 #pragma once
 
 #include <vector>
@@ -38,7 +38,7 @@ std::vector<Stretch> rolling_windows(const Requests& requests, Index request, In
 
 /// Every request as bundles of at most T positions. Choices of a question with the same context of
 /// two ids or more share a trunk (`share`), as many as fit into a row; a request that is too long
-/// for T is a branch alone.
+/// for T is only a branch.
 std::vector<Bundle> bundles_of(const Requests& requests, Index T, bool share);
 
 /// Numbers of bundles for each row: the longest first, each into the fullest row that has room.

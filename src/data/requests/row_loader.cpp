@@ -77,7 +77,7 @@ void RowLoader::fill_row(Index row, Index first) {
       at += branch.inputs;
     }
   }
-  // What is left of the row sees itself alone and is never scored.
+  // What is left of the row sees only itself and is never scored.
   for (Index i = at; i < T_; ++i) {
     ids_[first + i] = 0;
     staged(place_in_text)[first + i] = 0;

@@ -12,7 +12,7 @@ namespace lexikos {
 struct TokenRules {
   /// "auto": by content. "nanogpt": raw uint16, which has nothing to be recognised by.
   std::string format = "auto";
-  Index vocabulary_size = 0;  ///< 0: the file has to state it, which a tokens.h5 alone does
+  Index vocabulary_size = 0;  ///< 0: the file has to state it, which only a tokens.h5 does
   Index end_of_text = -1;     ///< id that ends a document where the file does not say; -1: unknown
 };
 

@@ -46,7 +46,7 @@ class TokenSource {
   [[nodiscard]] virtual std::vector<std::uint64_t> stated_counts() const { return {}; }
 
   /// True where read() and document_starts() may be called from any thread, also at once. False
-  /// where they go through HDF5, whose library bears one thread alone.
+  /// where they go through HDF5, whose library bears only one thread.
   [[nodiscard]] virtual bool reads_on_any_thread() const { return true; }
 
   /// Tokens that a window must not reach across, ascending, the first 0: windows begin anew at

@@ -1,4 +1,4 @@
-// The yardstick of any language model: what the frequencies of single tokens alone predict.
+// The yardstick of any language model: what the frequencies of single tokens predict.
 #pragma once
 
 #include <cstdint>

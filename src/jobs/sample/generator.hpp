@@ -32,7 +32,7 @@ class Generator {
   Model<S>& model_;
   Index texts_;
   Index places_ = 0;
-  bool same_ = true;  // all texts are the prompt alone, with one row of logits
+  bool same_ = true;  // all texts are only the prompt, with one row of logits
   Buffer<TokenId> ids_;
   Buffer<S> rows_;
   HostBuffer<S> host_;
