@@ -98,6 +98,13 @@ def datasets(path):
     return found
 
 
+def rounding_of_logits(largest, layers=2, width=32, head=16, context=16, hidden=128):
+    """What fp32 logits up to `largest` (or the losses made of them) of DECK's model may differ by that were summed in
+    two orders: 2 (n + 3) u largest, n the terms on the longest way, as tests/harness/model_fixture.hpp counts them."""
+    terms = layers * (3 * width + head + context + hidden) + width
+    return 2 * (terms + 3) * 2.0 ** -24 * np.max(np.abs(largest))
+
+
 class RunTest(unittest.TestCase):
     """A test with a folder of its own that holds tokens.h5 and deck.toml."""
 

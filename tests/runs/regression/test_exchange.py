@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from harness import llama  # noqa: E402
-from harness.runs import INTERFACES, RunTest, run  # noqa: E402
+from harness.runs import INTERFACES, RunTest, rounding_of_logits, run  # noqa: E402
 
 IDS = [5, 0, 60, 17, 17, 3, 42, 8, 31, 59, 1, 2, 44, 20, 9, 33]  # T = 16
 # So large a rate and initial deviation that every part of the model counts in the logits.
@@ -239,7 +239,7 @@ class Import(ExchangeTest):
                 before = self.logits(self.deck, first, *chosen)
                 after = self.logits(deck, second)
                 if interface == "lev":  # computed in other blocks than the table was
-                    np.testing.assert_allclose(after, before, atol=1e-5)
+                    np.testing.assert_allclose(after, before, rtol=0, atol=rounding_of_logits(before))
                 else:
                     np.testing.assert_array_equal(after, before)
                     ours = self.parameters(first)

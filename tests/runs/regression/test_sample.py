@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from harness.runs import RunTest, run  # noqa: E402
+from harness.runs import RunTest, rounding_of_logits, run  # noqa: E402
 
 PROMPT = [5, 0, 60]
 
@@ -64,7 +64,7 @@ class Sample(RunTest):
         # The same text as a prompt: the cached path and the full forward.
         self.sample(f"sample.prompt_ids={greedy[:-1]}", "sample.tokens=0", "sample.logits=true")
         with h5py.File(self.out / "logits.h5") as file:
-            np.testing.assert_allclose(file["logits"][()], logits, atol=1e-5)
+            np.testing.assert_allclose(file["logits"][()], logits, rtol=0, atol=rounding_of_logits(logits))
 
     def test_full_context(self):
         texts, printed = self.sample("sample.tokens=50", "sample.samples=2")
