@@ -16,14 +16,9 @@
 namespace lexikos::transformer {
 
 template <class S, class A>
-View4<A> Blocks<S, A>::heads(const Rows<A>& rows, Index sequences) const {
-  return View4<A>(rows.data(), sequences, settings_.heads, settings_.context,
-                  settings_.head_width());
-}
-
-template <class S, class A>
-View4<S> Blocks<S, A>::gradient_heads(const Rows<S>& rows, Index sequences) const {
-  return View4<S>(rows.data(), sequences, settings_.heads, settings_.context,
+template <class T>
+View4<T> Blocks<S, A>::heads(const Rows<T>& rows, Index sequences) const {
+  return View4<T>(rows.data(), sequences, settings_.heads, settings_.context,
                   settings_.head_width());
 }
 
@@ -206,8 +201,8 @@ void Blocks<S, A>::backward_attention(const ExecSpace& space, const Pass& pass, 
   const Index n = pass.rows, sequences = pass.sequences, t = settings_.context;
   const View2<S> dy = r.dy(n);
   const View2<A> o = b.o(n), dout = r.dout(n), dqkv = r.dqkv(n);
-  const View4<S> dq = gradient_heads(r.dq, sequences), dk = gradient_heads(r.dk, sequences),
-                 dv = gradient_heads(r.dv, sequences);
+  const View4<S> dq = heads(r.dq, sequences), dk = heads(r.dk, sequences),
+                 dv = heads(r.dv, sequences);
   const View2<const A> dx = rounded_gradient(space, n);
   gemm<A>(space, Op::transpose, Op::none, S(1), dx, o, S(1), w.out.gradient2());
   gemm<A>(space, Op::none, Op::none, S(1), dx, w.out.factor(), S(0), dout);

@@ -59,8 +59,8 @@ class Blocks final : public Transformer<S> {
   BlockWeights<S, A> declare_weights(Parameters<S>& parameters, Memory& memory, Index layer) const;
   BlockRows<S, A> declare_rows(Memory& memory, Index layer) const;
   void declare_room(Memory& memory);
-  View4<A> heads(const Rows<A>& rows, Index sequences) const;
-  View4<S> gradient_heads(const Rows<S>& rows, Index sequences) const;
+  template <class T>
+  View4<T> heads(const Rows<T>& rows, Index sequences) const;  // [B H T E]
   View3<S> row_sums(const Rows<S>& rows, Index sequences) const;
   View2<const A> rounded_gradient(const ExecSpace& space, Index rows) const;
 

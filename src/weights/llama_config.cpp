@@ -55,11 +55,12 @@ class Reader {
     return whole(key, 0);
   }
 
-  [[nodiscard]] Index whole(const std::string& key, Index fallback) const {
+  [[nodiscard]] Index whole(const std::string& key, Index fallback, Index least = 1) const {
     const Json* value = find(key);
     if (value == nullptr) return fallback;
-    if (!value->whole || *value->whole == 0 || *value->whole > (std::uint64_t{1} << 40)) {
-      refuse(key, *value, "a whole number from 1 is expected");
+    if (!value->whole || *value->whole < static_cast<std::uint64_t>(least) ||
+        *value->whole > (std::uint64_t{1} << 40)) {
+      refuse(key, *value, "a whole number from " + std::to_string(least) + " is expected");
     }
     return static_cast<Index>(*value->whole);
   }
@@ -177,10 +178,7 @@ std::vector<bool> read_layer_types(const Reader& reader, Index layers) {
   std::vector<bool> windowed;
   const Json* types = reader.find("layer_types");
   if (types == nullptr) {
-    const Index first =
-        reader.find("max_window_layers") != nullptr && reader.find("max_window_layers")->number == 0
-            ? 0
-            : reader.whole("max_window_layers", 28);
+    const Index first = reader.whole("max_window_layers", 28, 0);
     for (Index l = 0; l < layers; ++l) windowed.push_back(l >= first);
     return windowed;
   }
