@@ -102,11 +102,11 @@ void Model<S>::refresh(const ExecSpace& space) {
   head_->refresh(space);
 }
 
-/// What the micro-batches of a batch have in common.
+/// What the passes over the same distinct tokens have in common.
 template <class S>
-void Model<S>::begin(const ExecSpace& space, const StepBatch& batch) {
+void Model<S>::begin(const ExecSpace& space, View1<const TokenId> distinct) {
   refresh(space);
-  embed(space, batch.distinct, e_(batch.distinct_count));
+  embed(space, distinct, e_(distinct.extent(0)));
 }
 
 /// From the transformer's input to what the head reads.
@@ -116,21 +116,21 @@ void Model<S>::run(const ExecSpace& space, const Spans& spans, Index sequences) 
   output_ = transformer_->output(sequences);
 }
 
-/// One micro-batch of a batch that has begun.
+/// One pass over distinct tokens that have begun.
 template <class S>
-void Model<S>::run(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro) {
-  token_rows::spread<S>(space, e_(batch.distinct_count), micro.slot,
-                        transformer_->input(micro.sequences));
-  run(space, micro.spans, micro.sequences);
+void Model<S>::run(const ExecSpace& space, View1<const TokenId> distinct, const ModelInput& input) {
+  token_rows::spread<S>(space, e_(distinct.extent(0)), input.slot,
+                        transformer_->input(input.sequences));
+  run(space, input.spans, input.sequences);
 }
 
 template <class S>
 void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
                                 GradientReducer<S>* reducer, const DeviceSum& nll_sum) {
-  const View2<S> de = de_(batch.distinct_count);
+  const View2<S> de = de_(batch.distinct.extent(0));
   const double scale = 1.0 / static_cast<double>(batch.targets_global);
   const bool head_is_shared = embedding_->costs().shared > 0;
-  begin(space, batch);
+  begin(space, batch.distinct);
   Kokkos::deep_copy(space, de, S(0));
 
   // A rank without sequences takes part in every reduction, in the same order.
@@ -139,22 +139,22 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
   for (std::size_t m = 0; m < passes; ++m) {
     GradientReducer<S>* const last = m + 1 == passes ? reducer : nullptr;
     const MicroBatch micro = batch.micro.empty() ? MicroBatch() : batch.micro[m];
-    const Index n = micro.sequences * shape_.context;
+    const Index b = micro.input.sequences, n = b * shape_.context;
     if (n > 0) {
-      run(space, batch, micro);
+      run(space, batch.distinct, micro.input);
       head_->loss_and_gradient(space, output_, micro.targets, scale, nll_.column(done, n),
-                               transformer_->output_gradient(micro.sequences));
+                               transformer_->output_gradient(b));
     }
     if (!head_is_shared) reduce(space, last, head_->weight().range());
-    backward(space, micro, last);
+    backward(space, micro.input, last);
     if (n > 0) {
-      token_rows::gather<S>(space, transformer_->gradient(micro.sequences), micro.touched,
-                            micro.bucket_begin, micro.bucket_position, de);
+      token_rows::gather<S>(space, transformer_->gradient(b), micro.touched, micro.bucket_begin,
+                            micro.bucket_position, de);
     }
     done += n;
   }
 
-  if (batch.distinct_count > 0) {
+  if (batch.distinct.extent(0) > 0) {
     const Region region(interface_region);
     embedding_->backward(space, batch.distinct, de);
   }
@@ -165,24 +165,24 @@ void Model<S>::forward_backward(const ExecSpace& space, const StepBatch& batch,
 
 /// The transformer's backward, each of whose gradients is reduced as soon as it is complete.
 template <class S>
-void Model<S>::backward(const ExecSpace& space, const MicroBatch& micro,
+void Model<S>::backward(const ExecSpace& space, const ModelInput& input,
                         GradientReducer<S>* reducer) {
-  const Index b = micro.sequences;
+  const Index b = input.sequences;
   if (b > 0) transformer_->backward_norm(space, b);
   reduce(space, reducer, transformer_->norm_range());
   for (Index l = layers_ - 1; l >= 0; --l) {
-    if (b > 0) transformer_->backward_block(space, micro.spans, l, b);
+    if (b > 0) transformer_->backward_block(space, input.spans, l, b);
     reduce(space, reducer, transformer_->block_range(l));
   }
 }
 
 template <class S>
 void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch, const DeviceSum& nll_sum) {
-  begin(space, batch);
+  begin(space, batch.distinct);
   Index done = 0;
   for (const MicroBatch& micro : batch.micro) {
-    const Index n = micro.sequences * shape_.context;
-    run(space, batch, micro);
+    const Index n = micro.input.sequences * shape_.context;
+    run(space, batch.distinct, micro.input);
     head_->loss(space, output_, micro.targets, nll_.column(done, n));
     done += n;
   }
@@ -190,12 +190,12 @@ void Model<S>::evaluate(const ExecSpace& space, const StepBatch& batch, const De
 }
 
 template <class S>
-void Model<S>::score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
+void Model<S>::score(const ExecSpace& space, View1<const TokenId> distinct, const ModelInput& input,
                      const ScoredTargets& scored) {
-  begin(space, batch);
-  run(space, batch, micro);
+  begin(space, distinct);
+  run(space, distinct, input);
   // No backward follows: the room of the output's gradient takes the rows that are scored.
-  const View2<S> chosen = rows_of(transformer_->output_gradient(micro.sequences), 0,
+  const View2<S> chosen = rows_of(transformer_->output_gradient(input.sequences), 0,
                                   static_cast<Index>(scored.target.extent(0)));
   token_rows::spread<S>(space, output_, scored.position, chosen);
   head_->score(space, chosen, scored.target, scored.nll, scored.largest);

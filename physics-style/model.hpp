@@ -33,7 +33,7 @@ struct ModelSizes {
 
 /// The only targets that are scored, and what becomes known of them. All [K], on the device.
 struct ScoredTargets {
-  View1<const std::int32_t> position;  // of the micro-batch: what the target is predicted at
+  View1<const std::int32_t> position;  // of the pass: what the target is predicted at
   View1<const TokenId> target;
   View1<double> nll;
   View1<std::uint8_t> largest;  // 1: no id is likelier
@@ -71,9 +71,9 @@ class Model {
   /// forward_backward or evaluate.
   View1<double> nll(Index positions) const { return nll_.column(0, positions); }
 
-  /// Scores chosen targets of one micro-batch of `batch`: overwrites their nll (nats) and whether
-  /// each is the likeliest id. The head sees no other position.
-  void score(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro,
+  /// Scores chosen targets of one pass, whose slots are rows of `distinct` [U]: overwrites their
+  /// nll (nats) and whether each is the likeliest id. The head sees no other position.
+  void score(const ExecSpace& space, View1<const TokenId> distinct, const ModelInput& input,
              const ScoredTargets& scored);
 
   /// The first step of continuing texts: ids [P], P <= T, are the beginning of each of `sequences`
@@ -107,10 +107,10 @@ class Model {
   void allocate_memory();
   void embed(const ExecSpace& space, View1<const TokenId> ids, View2<S> out);
   void refresh(const ExecSpace& space);
-  void begin(const ExecSpace& space, const StepBatch& batch);
+  void begin(const ExecSpace& space, View1<const TokenId> distinct);
   void run(const ExecSpace& space, const Spans& spans, Index sequences);
-  void run(const ExecSpace& space, const StepBatch& batch, const MicroBatch& micro);
-  void backward(const ExecSpace& space, const MicroBatch& micro, GradientReducer<S>* reducer);
+  void run(const ExecSpace& space, View1<const TokenId> distinct, const ModelInput& input);
+  void backward(const ExecSpace& space, const ModelInput& input, GradientReducer<S>* reducer);
 
   ModelShape shape_;
   Index layers_;

@@ -116,7 +116,7 @@ void Evaluator<S>::sum_batch(const ExecSpace& space, const StepBatch& batch) {
   const View1<const double> nll = model_.nll(batch.sequences * batch.T);
   Index done = 0;
   for (const MicroBatch& micro : batch.micro) {
-    const Index n = micro.sequences * micro.T;
+    const Index n = micro.input.sequences * batch.T;
     add_binned(space, View1<const double>(nll.data() + done, n), micro.targets,
                View1<const std::uint8_t>(bin_of_.data(), bin_of_.size()), binned,
                View1<double>(work_.data(), 2 * bins));

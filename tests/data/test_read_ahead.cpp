@@ -41,7 +41,7 @@ bool same(const StepBatch& a, const StepBatch& b) {
   for (std::size_t m = 0; m < a.micro.size(); ++m) {
     const MicroBatch &x = a.micro[m], &y = b.micro[m];
     if (to_host(x.ids) != to_host(y.ids) || to_host(x.targets) != to_host(y.targets)) return false;
-    if (to_host(x.slot) != to_host(y.slot) || to_host(x.touched) != to_host(y.touched))
+    if (to_host(x.input.slot) != to_host(y.input.slot) || to_host(x.touched) != to_host(y.touched))
       return false;
     if (to_host(x.bucket_begin) != to_host(y.bucket_begin)) return false;
     if (to_host(x.bucket_position) != to_host(y.bucket_position)) return false;

@@ -23,16 +23,14 @@ ListedTokens counting(Index size) { return {size, counting_ids(size)}; }
 /// Compares everything that load() built with what follows from the ids.
 void check_batch(const StepBatch& batch, Index vocabulary_size) {
   const std::vector<TokenId> distinct = to_host(batch.distinct);
-  CHECK(static_cast<Index>(distinct.size()) == batch.distinct_count);
   std::set<TokenId> expected_distinct;
   Index sequences = 0;
   for (const MicroBatch& micro : batch.micro) {
-    CHECK(micro.T == batch.T);
-    CHECK(micro.sequences >= 1);
-    sequences += micro.sequences;
-    const auto n_count = static_cast<std::size_t>(micro.sequences * micro.T);
+    CHECK(micro.input.sequences >= 1);
+    sequences += micro.input.sequences;
+    const auto n_count = static_cast<std::size_t>(micro.input.sequences * batch.T);
     const auto ids = to_host(micro.ids);
-    const auto slot = to_host(micro.slot);
+    const auto slot = to_host(micro.input.slot);
     REQUIRE(ids.size() == n_count);
     REQUIRE(micro.targets.extent(0) == n_count);
     REQUIRE(slot.size() == n_count);
@@ -48,7 +46,7 @@ void check_batch(const StepBatch& batch, Index vocabulary_size) {
     const auto touched = to_host(micro.touched);
     const auto begin = to_host(micro.bucket_begin);
     const auto position = to_host(micro.bucket_position);
-    REQUIRE(static_cast<std::size_t>(micro.touched_count) == buckets.size());
+    REQUIRE(micro.touched.extent(0) == buckets.size());
     REQUIRE(touched.size() == buckets.size());
     REQUIRE(begin.size() == buckets.size() + 1);
     REQUIRE(position.size() == n_count);
@@ -143,8 +141,8 @@ TEST_CASE("a short last micro-batch and a rank without sequences") {
     BatchLoader loader(source, {.T = 6, .sequences = 5, .micro_sequences = 2}, 2);
     const StepBatch& batch = loader.load(3);
     REQUIRE(batch.micro.size() == 3);
-    CHECK(batch.micro[0].sequences == 2);
-    CHECK(batch.micro[2].sequences == 1);
+    CHECK(batch.micro[0].input.sequences == 2);
+    CHECK(batch.micro[2].input.sequences == 1);
     check_batch(batch, 30);
   }
   SECTION("2 sequences on 4 ranks") {
@@ -154,7 +152,7 @@ TEST_CASE("a short last micro-batch and a rank without sequences") {
       const StepBatch& batch = loader.load(step);
       CHECK(batch.sequences == 0);
       CHECK(batch.micro.empty());
-      CHECK(batch.distinct_count == 0);
+      CHECK(batch.distinct.extent(0) == 0);
       CHECK(batch.distinct.extent(0) == 0);
       CHECK(batch.targets_global == 12);
     }

@@ -227,7 +227,7 @@ TEST_CASE("micro-batches of 29 and 3 targets weigh by their targets", "[model]")
   };
   const auto whole = run(32), parts = run(29);
   REQUIRE(parts->batch().micro.size() == 2);
-  REQUIRE(parts->batch().micro[1].sequences == 3);
+  REQUIRE(parts->batch().micro[1].input.sequences == 3);
   const double loss = whole->forward_backward(), in_parts = parts->forward_backward();
   const Doubles nll = all_nll(*whole, 32);
   double mean_of_means = 0;

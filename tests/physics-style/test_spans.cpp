@@ -197,7 +197,7 @@ Doubles logits_of(const std::vector<TokenId>& ids, Index sequences, Index t, Ind
   Setup<double> setup(deck, vocabulary, ids, sequences, sequences, 3);
   StepBatch batch = setup.batch();
   REQUIRE(batch.micro.size() == 1);
-  batch.micro[0].spans = spans;
+  batch.micro[0].input.spans = spans;
   const SumOnDevice sum;
   const ExecSpace space;
   setup.model.evaluate(space, batch, sum.sum());

@@ -134,19 +134,19 @@ TEST_CASE(
                        WindowSelection{3, 3}, {true, true});
     std::vector<std::int32_t> found, targets;
     for (const MicroBatch& m : loader.load(0).micro) {
-      REQUIRE_FALSE(m.spans.plain());
-      const auto begins = to_host(m.spans.own_begin), places = to_host(m.spans.position);
+      REQUIRE_FALSE(m.input.spans.plain());
+      const auto begins = to_host(m.input.spans.own_begin), places = to_host(m.input.spans.position);
       found.insert(found.end(), begins.begin(), begins.end());
       for (std::size_t n = 0; n < places.size(); ++n) CHECK(places[n] == static_cast<int>(n % 6));
-      for (const auto none : to_host(m.spans.shared_begin)) CHECK(none == 0);
-      for (const auto none : to_host(m.spans.shared_end)) CHECK(none == 0);
+      for (const auto none : to_host(m.input.spans.shared_begin)) CHECK(none == 0);
+      for (const auto none : to_host(m.input.spans.shared_end)) CHECK(none == 0);
       for (const TokenId id : to_host(m.targets)) targets.push_back(static_cast<std::int32_t>(id));
     }
     CHECK(found == own);
     CHECK(targets == std::vector<std::int32_t>(ids.begin() + 1, ids.end()));  // every target counts
   }
   BatchLoader plain(source, {.T = 6, .sequences = 3, .micro_sequences = 3}, WindowSelection{3, 3});
-  CHECK(plain.load(0).micro[0].spans.plain());
+  CHECK(plain.load(0).micro[0].input.spans.plain());
 
   const ListedTokens silent(vocabulary, ids);
   try {

@@ -112,26 +112,24 @@ void BatchLoader::point_to_device() {
   const auto whole_numbers = [&](Index place, Index count) {
     return View1<const std::int32_t>(reinterpret_cast<const std::int32_t*>(device + place), count);
   };
-  batch_.distinct_count = host_->distinct_count();
-  batch_.distinct = View1<const TokenId>(device, batch_.distinct_count);
+  batch_.distinct = View1<const TokenId>(device, host_->distinct_count());
   batch_.micro.resize(host_->touched_counts().size());
   for (std::size_t m = 0; m < batch_.micro.size(); ++m) {
     const BatchLayout::Places& places = layout_.micro[m];
     MicroBatch& micro = batch_.micro[m];
-    micro.sequences = host_->micro_sequences(static_cast<Index>(m));
-    micro.T = batch_.T;
-    const Index n_count = micro.sequences * micro.T;
+    micro.input.sequences = host_->micro_sequences(static_cast<Index>(m));
+    const Index n_count = micro.input.sequences * batch_.T;
     micro.ids = View1<const TokenId>(device + places.ids, n_count);
     micro.targets = View1<const TokenId>(device + places.targets, n_count);
-    micro.slot = whole_numbers(places.slot, n_count);
-    micro.touched_count = host_->touched_counts()[m];
-    micro.touched = whole_numbers(places.touched, micro.touched_count);
-    micro.bucket_begin = whole_numbers(places.bucket_begin, micro.touched_count + 1);
+    micro.input.slot = whole_numbers(places.slot, n_count);
+    const Index touched_count = host_->touched_counts()[m];
+    micro.touched = whole_numbers(places.touched, touched_count);
+    micro.bucket_begin = whole_numbers(places.bucket_begin, touched_count + 1);
     micro.bucket_position = whole_numbers(places.bucket_position, n_count);
     if (layout_.document_mask) {
       const auto nothing = whole_numbers(places.nothing, n_count);
-      micro.spans = {whole_numbers(places.place, n_count), nothing, nothing,
-                     whole_numbers(places.own_begin, n_count), true};
+      micro.input.spans = {whole_numbers(places.place, n_count), nothing, nothing,
+                           whole_numbers(places.own_begin, n_count), true};
     }
   }
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "data/batches/host_batch.hpp"
+#include "data/batches/model_input.hpp"
 #include "data/batches/read_ahead.hpp"
 #include "data/batches/samples.hpp"
-#include "kernels/spans.hpp"
 #include "kokkos_types.hpp"
 #include "utils/share.hpp"
 
@@ -16,23 +16,18 @@ namespace lexikos {
 
 /// One micro-batch: whole sequences; positions n = b T + t, N = sequences T.
 struct MicroBatch {
-  Index sequences = 0;
-  Index T = 0;
-  View1<const TokenId> ids;           ///< [N]
-  View1<const TokenId> targets;       ///< [N] the token after each position
-  View1<const std::int32_t> slot;     ///< [N] position -> row in StepBatch::distinct
-  Index touched_count = 0;            ///< distinct tokens of this micro-batch
-  View1<const std::int32_t> touched;  ///< [touched_count] rows in StepBatch::distinct, ascending
-  View1<const std::int32_t> bucket_begin;     ///< [touched_count + 1]
+  ModelInput input;                        ///< its slots are rows in StepBatch::distinct
+  View1<const TokenId> ids;                ///< [N]
+  View1<const TokenId> targets;            ///< [N] the token after each position
+  View1<const std::int32_t> touched;       ///< [K] rows in StepBatch::distinct it reads, ascending
+  View1<const std::int32_t> bucket_begin;  ///< [K + 1]
   View1<const std::int32_t> bucket_position;  ///< [N] positions by touched row, ascending in each
-  Spans spans;                                ///< which keys each position sees; plain: causal
 };
 
 /// This rank's part of one step. The views are windows on the loader's memory.
 struct StepBatch {
   Index sequences = 0;  ///< of this rank
   Index T = 0;
-  Index distinct_count = 0;       ///< U
   View1<const TokenId> distinct;  ///< [U] the distinct input tokens of this rank's step, ascending
   std::vector<MicroBatch> micro;  ///< empty on a rank without sequences
   Index targets_global = 0;       ///< over all ranks: what the summed loss is divided by

@@ -31,17 +31,13 @@ RowLoader::RowLoader(const Requests& requests, const std::vector<Bundle>& bundle
       device_(without_initializing("Lexikos::data::rows"),
               static_cast<std::size_t>(lists * most * T)),
       ids_(static_cast<std::size_t>(most * T)),
-      row_of_(static_cast<std::size_t>(V)) {
-  batch_.step.T = T;
-}
+      row_of_(static_cast<std::size_t>(V)) {}
 
 const RowBatch& RowLoader::load(Index begin, Index count) {
   const Index n = count * T_;
   batch_.request.clear();
   for (Index i = 0; i < count; ++i) fill_row(begin + i, i * T_);
-  StepBatch& step = batch_.step;
-  step.sequences = count;
-  step.distinct_count = find_distinct(n);
+  const Index distinct_count = find_distinct(n);
   // The one transfer of a batch; it waits for whatever still reads the device buffer.
   Kokkos::deep_copy(device_, staging_);
 
@@ -50,15 +46,11 @@ const RowBatch& RowLoader::load(Index begin, Index count) {
         reinterpret_cast<const std::int32_t*>(device_.data() + list * most_positions_), length);
   };
   const auto scored = static_cast<Index>(batch_.request.size());
-  step.distinct = View1<const TokenId>(device_.data(), step.distinct_count);
-  step.targets_global = scored;
-  step.micro.resize(1);
-  MicroBatch& micro = step.micro.front();
-  micro.sequences = count;
-  micro.T = T_;
-  micro.slot = on_device(slot, n);
-  micro.spans = {on_device(place_in_text, n), on_device(shared_begin, n), on_device(shared_end, n),
-                 on_device(own_begin, n)};
+  batch_.distinct = View1<const TokenId>(device_.data(), distinct_count);
+  batch_.input = {count,
+                  on_device(slot, n),
+                  {on_device(place_in_text, n), on_device(shared_begin, n),
+                   on_device(shared_end, n), on_device(own_begin, n)}};
   batch_.position = on_device(scored_position, scored);
   batch_.target = View1<const TokenId>(device_.data() + scored_target * most_positions_, scored);
   return batch_;

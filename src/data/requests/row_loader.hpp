@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/batches/step_batch.hpp"
+#include "data/batches/model_input.hpp"
 #include "data/requests/request_rows.hpp"
 #include "kokkos_types.hpp"
 
@@ -12,7 +12,8 @@ namespace lexikos {
 
 /// Some rows of T positions. The views are windows on the loader's memory.
 struct RowBatch {
-  StepBatch step;  ///< one micro-batch; its ids, targets and buckets are left empty
+  View1<const TokenId> distinct;       ///< [U] the distinct tokens, ascending
+  ModelInput input;                    ///< its slots are rows in distinct
   View1<const std::int32_t> position;  ///< [K] of each target: where it is predicted
   View1<const TokenId> target;         ///< [K]
   std::vector<Index> request;          ///< [K] on the host: whose target it is

@@ -37,7 +37,7 @@ template <class S>
 void add_batch(const ExecSpace& space, const RowBatch& batch, Model<S>& model, Found& found,
                Sums& sums) {
   const auto k = static_cast<Index>(batch.request.size());
-  model.score(space, batch.step, batch.step.micro.front(),
+  model.score(space, batch.distinct, batch.input,
               {batch.position, batch.target, View1<double>(found.nll.data(), k),
                View1<std::uint8_t>(found.largest.data(), k)});
   space.fence();
