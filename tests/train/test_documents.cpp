@@ -135,7 +135,8 @@ TEST_CASE(
     std::vector<std::int32_t> found, targets;
     for (const MicroBatch& m : loader.load(0).micro) {
       REQUIRE_FALSE(m.input.spans.plain());
-      const auto begins = to_host(m.input.spans.own_begin), places = to_host(m.input.spans.position);
+      const auto begins = to_host(m.input.spans.own_begin),
+                 places = to_host(m.input.spans.position);
       found.insert(found.end(), begins.begin(), begins.end());
       for (std::size_t n = 0; n < places.size(); ++n) CHECK(places[n] == static_cast<int>(n % 6));
       for (const auto none : to_host(m.input.spans.shared_begin)) CHECK(none == 0);
