@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import text_sources
-from failure import FILES, Failure
+from guard.failure import FILES, Failure
 
 HELD_OUT_SHARE = 0.02
 SHORTEST_PAGE = 1000  # bytes; what is shorter is a stub or a list of links
@@ -105,7 +105,7 @@ def dictionary_entries(path: Path, index: Path) -> Iterator[str]:
     Encoding: UTF-8 if the index has the headword 00-database-utf8, as dictd has it; else Windows-1252, which is what
     the few characters of GCIDE that are no ASCII are written in.
     """
-    raw = text_sources.read_bytes(path, compressed=True)
+    raw = text_sources.unpacked(text_sources.read_bytes(path), path)
     encoding, places = "cp1252", {}
     for number, line in enumerate(text_sources.read_bytes(index).splitlines(), start=1):
         try:

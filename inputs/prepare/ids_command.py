@@ -1,13 +1,12 @@
 """`prepare.py encode` and `prepare.py decode`: text to the ids of a prompt, and what a model said back to text."""
 
 import argparse
-import sys
 from pathlib import Path
 
-import numpy as np
-
+import text_sources
 import tokenizer_choice
-from failure import FILES, Failure
+from guard import command_line, program
+from guard.failure import FILES, Failure
 
 COMMANDS = ("encode", "decode")
 
@@ -19,22 +18,25 @@ def add_parsers(commands, encodings: tuple[str, ...]) -> None:
                                  description="Print the text of each line of ids; what follows '#' is left out.")
     for parser in (encode, decode):
         tokenizer_choice.add_arguments(parser, encodings)
-    encode.add_argument("text", help="the prompt; - reads it from standard input")
-    decode.add_argument("ids", type=Path, metavar="FILE", help="samples.txt of a run")
+    encode.add_argument("text", type=command_line.text, help="the prompt; - reads it from standard input")
+    decode.add_argument("ids", type=command_line.path, metavar="FILE", help="samples.txt of a run")
 
 
 def run(options: argparse.Namespace) -> None:
     tokenizer = tokenizer_choice.chosen(options)
     if options.command == "encode":
-        text = sys.stdin.read() if options.text == "-" else options.text
+        text = options.text
+        if text == "-":
+            text = text_sources.decode_utf8(program.standard_input(), "standard input")
         print(*tokenizer.encode(text))
         return
     for number, ids in enumerate(_lines_of_ids(options.ids, tokenizer.vocabulary_size)):
         print(f"--- {number}\n{_text_of(tokenizer, ids)}")
 
 
-def _text_of(tokenizer, ids: np.ndarray) -> str:
+def _text_of(tokenizer, ids) -> str:
     """The text, with the end of text written out: no piece of text has its id."""
+    import numpy as np
     from tokenizer import END_OF_TEXT
 
     cuts = np.flatnonzero(ids == tokenizer.end_of_text)
@@ -42,20 +44,17 @@ def _text_of(tokenizer, ids: np.ndarray) -> str:
     return END_OF_TEXT.join(tokenizer.decode(part) for part in parts)
 
 
-def _lines_of_ids(path: Path, vocabulary_size: int) -> list[np.ndarray]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Failure(FILES, f"{path}: cannot be read ({error})") from None
+def _lines_of_ids(path: Path, vocabulary_size: int) -> list:
+    """int64 arrays, one for each line with ids."""
+    import numpy as np
+
     found = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text_sources.read_text(path).splitlines(), 1):
         words = line.partition("#")[0].split()
-        try:
-            ids = np.array([int(word) for word in words], dtype=np.int64)
-        except ValueError:
-            raise Failure(FILES, f"{path} line {number}: not a list of ids") from None
-        if ids.size and not 0 <= ids.min() <= ids.max() < vocabulary_size:
+        if not all(word.isascii() and word.isdigit() for word in words):
+            raise Failure(FILES, f"{path} line {number}: not a list of ids")
+        if any(len(word) > 18 or int(word) >= vocabulary_size for word in words):
             raise Failure(FILES, f"{path} line {number}: an id that the tokenizer, of {vocabulary_size}, has not")
-        if ids.size:
-            found.append(ids)
+        if words:
+            found.append(np.array([int(word) for word in words], dtype=np.int64))
     return found

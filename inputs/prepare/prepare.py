@@ -8,9 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-import ids_command
-import tasks_command
-from failure import FILES, RESOURCES, USAGE, Failure
+sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
+
+import ids_command  # noqa: E402
+import tasks_command  # noqa: E402
+from guard import program, whole_file  # noqa: E402
+from guard.command_line import Parser, path  # noqa: E402
+from guard.failure import FILES, USAGE, Failure, reason  # noqa: E402
 
 EXAMPLES = """examples:
   prepare.py bible --out runs/data/bible.h5
@@ -22,21 +26,12 @@ EXAMPLES = """examples:
   prepare.py text --out runs/data/gpt2.h5 --train a.txt --tokenizer-model r50k_base.tiktoken
   prepare.py tasks --out runs/data/requests.h5 --tokens runs/data/mine.h5 --task hellaswag=hellaswag.jsonl.gz
 
-exit status: 0 done, 2 command line, 3 files, 5 a Python module is missing"""
-
+exit status: 0 done, 1 a fault of this program, 2 command line, 3 files, 5 a Python module or memory is missing,
+128 + n ended by signal n"""
 
 # How a file of tiktoken ranks may be used; the definitions are in tokenizer_files.py.
 ENCODINGS = ("r50k_base", "cl100k_base", "o200k_base")
-
-
-class Parser(argparse.ArgumentParser):
-    """Options by their full names only; a wrong command line is reported in one line."""
-
-    def __init__(self, **settings):
-        super().__init__(allow_abbrev=False, **settings)
-
-    def error(self, message: str):
-        self.exit(USAGE, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+MOST_IDS = 1 << 20  # of a vocabulary that is learnt
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -45,14 +40,14 @@ def build_parser() -> argparse.ArgumentParser:
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--out", required=True, type=Path, metavar="FILE",
+    common.add_argument("--out", required=True, type=path, metavar="FILE",
                         help="tokens file to write; it appears, or replaces an older one, only when it is whole")
     common.add_argument("--tokenizer", choices=("sentencepiece", "bytes"), default="sentencepiece",
                         help="sentencepiece: byte-pair encoding learnt from the training part (default); bytes: one id "
                         "per byte, 257 ids")
     common.add_argument("--vocabulary", type=int, metavar="V",
                         help="number of ids for sentencepiece (default 8192; debian: 16384)")
-    common.add_argument("--tokenizer-model", type=Path, metavar="FILE",
+    common.add_argument("--tokenizer-model", type=path, metavar="FILE",
                         help="use this one instead of learning one: a SentencePiece model, a tokenizer.json, or a file of "
                         "tiktoken ranks")
     common.add_argument("--tiktoken-encoding", choices=ENCODINGS,
@@ -64,13 +59,13 @@ def build_parser() -> argparse.ArgumentParser:
                                  description="The King James Bible, the GCIDE dictionary and the documentation of Python "
                                  "and Perl, from Debian's packages bible-kjv, dict-gcide, python3-doc and perl-doc; "
                                  "validation by whole documents.")
-    debian.add_argument("--root", type=Path, default=Path("/"), metavar="DIR",
+    debian.add_argument("--root", type=path, default=Path("/"), metavar="DIR",
                         help="folder that the last three packages were unpacked in (default /)")
     text = commands.add_parser("text", parents=[common], help="your own text files",
-                               description="UTF-8 text files, plain or .gz, one document each.")
-    text.add_argument("--train", required=True, nargs="+", type=Path, metavar="FILE", help="files to train on")
+                               description="UTF-8 text files, plain or gzip, one document each.")
+    text.add_argument("--train", required=True, nargs="+", type=path, metavar="FILE", help="files to train on")
     held = text.add_mutually_exclusive_group()
-    held.add_argument("--validation", nargs="+", type=Path, metavar="FILE", help="files to validate on")
+    held.add_argument("--validation", nargs="+", type=path, metavar="FILE", help="files to validate on")
     held.add_argument("--validation-fraction", type=float, default=0.05, metavar="F",
                       help="without --validation: hold out the last F of each file, in characters, cut back to a line "
                       "start (default 0.05)")
@@ -87,8 +82,8 @@ def check_options(options: argparse.Namespace) -> None:
         raise Failure(USAGE, "--tokenizer-model brings its own vocabulary: leave out --vocabulary")
     if options.tiktoken_encoding is not None and options.tokenizer_model is None:
         raise Failure(USAGE, "--tiktoken-encoding goes with --tokenizer-model")
-    if options.vocabulary is not None and options.vocabulary < 1:
-        raise Failure(USAGE, f"--vocabulary {options.vocabulary}: must be positive")
+    if options.vocabulary is not None and not 0 < options.vocabulary <= MOST_IDS:
+        raise Failure(USAGE, f"--vocabulary {options.vocabulary}: must be between 1 and {MOST_IDS:,}")
     if options.command == "text" and not 0.0 < options.validation_fraction < 1.0:
         raise Failure(USAGE, f"--validation-fraction {options.validation_fraction:g}: must be between 0 and 1")
     if options.command == "text" and options.validation:
@@ -96,16 +91,26 @@ def check_options(options: argparse.Namespace) -> None:
             raise Failure(USAGE, f"{path} is both a training and a validation file")
 
 
-def check_output(path: Path) -> None:
+def check_output(out: Path, inputs: list[Path]) -> None:
     """Make the folder of the output, and find out before any work whether the file can be written there."""
-    if path.is_dir():
-        raise Failure(FILES, f"--out {path}: is a folder")
+    place = whole_file.writable_place(out)
+    for one in inputs:
+        if place.exists() and one.exists() and os.path.samefile(place, one):
+            raise Failure(USAGE, f"--out {out}: is the input {one} too, which it would replace")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Failure(FILES, f"--out {path}: cannot make the folder {path.parent} ({error.strerror})") from None
-    if not os.access(path.parent, os.W_OK):
-        raise Failure(FILES, f"--out {path}: the folder {path.parent} cannot be written to")
+        raise Failure(FILES, f"--out {out}: cannot make the folder {place.parent} ({reason(error)})") from None
+    if not os.access(place.parent, os.W_OK):
+        raise Failure(FILES, f"--out {out}: the folder {place.parent} cannot be written to")
+
+
+def inputs_of(options: argparse.Namespace) -> list[Path]:
+    """Every file that the command reads."""
+    if options.command == "tasks":
+        return tasks_command.inputs(options)
+    texts = [*options.train, *(options.validation or [])] if options.command == "text" else []
+    return texts + [options.tokenizer_model] * (options.tokenizer_model is not None)
 
 
 def load_corpus(options: argparse.Namespace):
@@ -150,45 +155,30 @@ def prepare(options: argparse.Namespace) -> None:
     check_options(options)
     start = time.monotonic()
     corpus = load_corpus(options)
-    print(f"source: {corpus.source}", flush=True)
+    program.remark(f"source: {corpus.source}")
     tokenizer = make_tokenizer(options, corpus.train)
     checked = check_round_trip(tokenizer, corpus.train) + check_round_trip(tokenizer, corpus.validation)
     train = tokens_file.encode_part(tokenizer, corpus.train)
     validation = tokens_file.encode_part(tokenizer, corpus.validation)
     tokens_file.write_tokens(options.out, tokenizer, train, validation, corpus.source)
-    print(f"tokenizer: {tokenizer.name}, vocabulary {tokenizer.vocabulary_size}, end of text {tokenizer.end_of_text}, "
-          f"round trip checked on {checked} documents")
+    program.remark(f"tokenizer: {tokenizer.name}, vocabulary {tokenizer.vocabulary_size}, end of text "
+                   f"{tokenizer.end_of_text}, round trip checked on {checked} documents")
     for name, part in (("train", train), ("validation", validation)):
-        print(f"{name}: {part.ids.size:,} tokens, {part.documents:,} documents, {part.source_bytes:,} bytes, "
-              f"{part.source_words:,} words, {part.source_bytes / part.ids.size:.3f} bytes per token")
+        program.remark(f"{name}: {part.ids.size:,} tokens, {part.documents:,} documents, {part.source_bytes:,} bytes, "
+                       f"{part.source_words:,} words, {part.source_bytes / part.ids.size:.3f} bytes per token")
     share = validation.source_bytes / (train.source_bytes + validation.source_bytes)
-    print(f"validation share: {100 * share:.2f} % of the bytes")
-    print(f"wrote {options.out} in {time.monotonic() - start:.1f} s")
+    program.remark(f"validation share: {100 * share:.2f} % of the bytes")
+    program.remark(f"wrote {options.out} in {time.monotonic() - start:.1f} s")
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str]) -> None:
     options = build_parser().parse_args(arguments)
-    try:
-        if options.command in ids_command.COMMANDS:
-            ids_command.run(options)
-        else:
-            check_output(options.out)
-            tasks_command.run(options) if options.command == "tasks" else prepare(options)
-    except Failure as failure:
-        print(f"prepare.py: error: {failure}", file=sys.stderr)
-        return failure.status
-    except ModuleNotFoundError as error:
-        print(f"prepare.py: error: {sys.executable} has no module {error.name} (Debian: python3-{error.name}, for "
-              "/usr/bin/python3)", file=sys.stderr)
-        return RESOURCES
-    except MemoryError:
-        print("prepare.py: error: not enough memory for this text (it is held whole)", file=sys.stderr)
-        return RESOURCES
-    except KeyboardInterrupt:
-        print("prepare.py: interrupted, nothing written", file=sys.stderr)
-        return 130
-    return 0
+    if options.command in ids_command.COMMANDS:
+        ids_command.run(options)
+        return
+    check_output(options.out, inputs_of(options))
+    tasks_command.run(options) if options.command == "tasks" else prepare(options)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program.run("prepare.py", main)

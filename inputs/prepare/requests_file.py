@@ -21,8 +21,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+import hdf5_file
 import tokens_file
-import whole_file
 from task_requests import Document, TaskRequests
 
 FORMAT = "lexikos-requests"
@@ -31,7 +31,7 @@ FORMAT_VERSION = 1
 
 def write_requests(path: Path, tokenizer, prefix: int, tasks: list[TaskRequests]) -> None:
     """The file, whole or not at all."""
-    whole_file.write(path, lambda file: _write_contents(file, tokenizer, prefix, tasks), sealed=True)
+    hdf5_file.write(path, lambda file: _write_contents(file, tokenizer, prefix, tasks), sealed=True)
 
 
 def _write_contents(file: h5py.File, tokenizer, prefix: int, tasks: list[TaskRequests]) -> None:

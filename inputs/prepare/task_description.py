@@ -19,7 +19,8 @@ import tomllib
 from pathlib import Path
 
 import task_forms
-from failure import FILES, Failure
+import text_sources
+from guard.failure import FILES, Failure, reason
 
 _KEYS = {task_forms.MULTIPLE_CHOICE: {"context": str, "choices": (str, list), "gold": str},
          task_forms.LAST_WORD: {"text": str}}
@@ -31,11 +32,9 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 def read(path: Path) -> task_forms.Task:
     """The task that a TOML file describes; a key it does not know, or one missing, is an error."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Failure(FILES, f"{path}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Failure(FILES, f"{path}: not TOML ({error})") from None
+        found = tomllib.loads(text_sources.read_text(path))
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
+        raise Failure(FILES, f"{path}: not TOML ({reason(error)})") from None
     _check(found, path)
     shape = found["shape"]
     metrics = tuple(found.get("metrics", task_forms.METRICS[shape][:2]))
@@ -50,13 +49,13 @@ def read(path: Path) -> task_forms.Task:
 
 
 def filled(template: str, record: dict) -> str:
-    """`template` with each {field} replaced by the record's."""
-    return _FIELD.sub(lambda match: str(_field(match[1], record)), template)
+    """`template` with each {field} replaced by the record's, which must be text, a number or a truth value."""
+    return _FIELD.sub(lambda match: _word(_field(match[1], record), match[1]), template)
 
 
 def _check(found: dict, path: Path) -> None:
     shape = found.get("shape")
-    if shape not in _KEYS:
+    if not isinstance(shape, str) or shape not in _KEYS:
         raise Failure(FILES, f"{path}: shape must be one of {', '.join(_KEYS)}; found {shape!r}")
     needed = {"name": str, "shape": str, **_KEYS[shape]}
     known = {**needed, **_OPTIONAL[shape]}
@@ -68,12 +67,17 @@ def _check(found: dict, path: Path) -> None:
             raise Failure(FILES, f"{path}: unknown key {key}; a {shape} task has {', '.join(known)}")
         if not isinstance(value, known[key]):
             raise Failure(FILES, f"{path}: {key} is of the wrong type")
+        if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+            raise Failure(FILES, f"{path}: {key} must be a list of texts")
 
 
 def _question(found: dict, record: dict) -> task_forms.Question:
     choices = _list(found["choices"], record)
     gold = filled(found["gold"], record)
-    number = _list(found["labels"], record).index(gold) if "labels" in found else int(gold)
+    labels = _list(found["labels"], record) if "labels" in found else None
+    if labels is not None and gold not in labels:
+        raise ValueError(f"its right choice {gold!r} is none of its labels")
+    number = task_forms.number(gold, "gold") if labels is None else labels.index(gold)
     return task_forms.question(filled(found["context"], record), choices, number, found.get("delimiter", " "))
 
 
@@ -85,10 +89,19 @@ def _list(wanted: str | list, record: dict) -> list[str]:
     value = _field(match[1], record) if match else None
     if not isinstance(value, list):
         raise ValueError(f"{wanted} is no list in it")
-    return [str(one) for one in value]
+    return [_word(one, match[1]) for one in value]
 
 
 def _field(name: str, record: dict) -> object:
+    found: object = record
     for part in name.split("."):
-        record = record[part]
-    return record
+        if not isinstance(found, dict) or part not in found:
+            raise KeyError(name)
+        found = found[part]
+    return found
+
+
+def _word(value: object, name: str) -> str:
+    if not isinstance(value, (str, int, float)):
+        raise TypeError(f"{name} is neither text nor a number")
+    return str(value)

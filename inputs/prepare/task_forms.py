@@ -57,40 +57,71 @@ class Task:
 
 
 def hellaswag(record: dict) -> Question:
-    context = _hellaswag_text(record["activity_label"] + ": " + record["ctx_a"] + " " + record["ctx_b"].capitalize())
-    return question(context, [_hellaswag_text(ending) for ending in record["endings"]], int(record["label"]))
+    label, before, after = (text(record, field) for field in ("activity_label", "ctx_a", "ctx_b"))
+    context = _hellaswag_text(label + ": " + before + " " + after.capitalize())
+    return question(context, [_hellaswag_text(ending) for ending in texts(record, "endings")], number(record["label"], "label"))
 
 
 def _hellaswag_text(text: str) -> str:
-    """WikiHow's marks taken out."""
+    """WikiHow's marks taken out: on each line what stands in brackets."""
     text = text.strip().replace(" [title]", ". ")
-    return re.sub(r"\[.*?\]", "", text).replace("  ", " ")
+    return "\n".join(between(line, "[", "]", lambda inside: "") for line in text.split("\n")).replace("  ", " ")
 
 
 def arc(record: dict) -> Question:
-    gold = record["choices"]["label"].index(record["answerKey"])
-    return question(f"Question: {record['question']}\nAnswer:", record["choices"]["text"], gold)
+    choices = record["choices"]
+    if not isinstance(choices, dict):
+        raise TypeError("choices is not {text, label}")
+    labels, answers, key = texts(choices, "label"), texts(choices, "text"), text(record, "answerKey")
+    if key not in labels or len(labels) != len(answers):
+        raise ValueError(f"its right choice {key!r} is none of its {len(answers)} choices, labelled {', '.join(labels)}")
+    return question(f"Question: {text(record, 'question')}\nAnswer:", answers, labels.index(key))
 
 
 def piqa(record: dict) -> Question:
-    return question(f"Question: {record['goal']}\nAnswer:", [record["sol1"], record["sol2"]], int(record["label"]))
+    return question(f"Question: {text(record, 'goal')}\nAnswer:", [text(record, "sol1"), text(record, "sol2")],
+                    number(record["label"], "label"))
 
 
 def winogrande(record: dict) -> Question:
     """The choices differ in what stands before the scored text, which is the same for both."""
-    begin, rest = record["sentence"].split("_", 1)
-    options = [record["option1"], record["option2"]]
-    gold = int(record["answer"]) - 1
+    begin, blank, rest = text(record, "sentence").partition("_")
+    if not blank:
+        raise ValueError("its sentence has no blank _")
+    options = [text(record, "option1"), text(record, "option2")]
+    gold = number(record["answer"], "answer") - 1
     rest = rest.strip()
     return checked(Question([begin + option for option in options], [" " + rest] * 2, [rest] * 2, gold))
 
 
 def lambada(record: dict) -> Question:
-    return last_word(record["text"])
+    return last_word(text(record, "text"))
 
 
 def wikitext(record: dict) -> Page:
-    return Page(detokenised(record["page"]), record["page"])
+    page = text(record, "page")
+    return Page(detokenised(page), page)
+
+
+def text(record: dict, field: str) -> str:
+    if not isinstance(record[field], str):
+        raise TypeError(f"{field} is no text")
+    return record[field]
+
+
+def texts(record: dict, field: str) -> list[str]:
+    if not isinstance(record[field], list) or not all(isinstance(one, str) for one in record[field]):
+        raise TypeError(f"{field} is no list of texts")
+    return record[field]
+
+
+def number(value: object, field: str) -> int:
+    """A whole number, as JSON's number or written as text."""
+    if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 20:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{field} is no whole number")
+    return value
 
 
 def question(context: str, choices: list[str], gold: int, delimiter: str = " ") -> Question:
@@ -120,8 +151,7 @@ def checked(asked: Question) -> Question:
 # In this order: what wikitext's tokenisation put between words and marks.
 _BEFORE_BRACKETS = [("s '", "s'"), (" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), (" : ", ": "), (" ; ", "; "),
                     (" . ", ". "), (" ! ", "! "), (" ? ", "? "), (" , ", ", ")]
-_BRACKETS = [(r"\(\s*([^\)]*?)\s*\)", r"(\1)"), (r"\[\s*([^\]]*?)\s*\]", r"[\1]"), (r"{\s*([^}]*?)\s*}", r"{\1}"),
-             (r"\"\s*([^\"]*?)\s*\"", r'"\1"'), (r"'\s*([^']*?)\s*'", r"'\1'")]
+_BRACKETS = ["()", "[]", "{}", '""', "''"]  # the blanks just inside them are left out
 _AFTER_BRACKETS = [("= = = =", "===="), ("= = =", "==="), ("= =", "=="), (" \u00b0 ", "\u00b0"), (" \n", "\n"),
                    ("\n ", "\n"), (" N ", " 1 "), (" 's", "'s")]
 
@@ -133,11 +163,23 @@ def detokenised(page: str) -> str:
     page = re.sub(r"/' [0-9]/", r"/'[0-9]/", page)
     for old, new in _BEFORE_BRACKETS[1:]:
         page = page.replace(old, new)
-    for pattern, new in _BRACKETS:
-        page = re.sub(pattern, new, page)
+    for first, last in _BRACKETS:
+        page = between(page, first, last, lambda inside: first + inside.strip() + last)
     for old, new in _AFTER_BRACKETS:
         page = page.replace(old, new)
     return page
+
+
+def between(text: str, first: str, last: str, put: Callable[[str], str]) -> str:
+    """Each `first`, what follows, and the next `last` behind it replaced by put(what is between).
+
+    Time grows with the length only: patterns of `re` for the same take its square where a bracket is never closed.
+    """
+    parts, at = [], 0
+    while (begin := text.find(first, at)) >= 0 and (end := text.find(last, begin + 1)) >= 0:
+        parts += [text[at:begin], put(text[begin + 1 : end])]
+        at = end + 1
+    return "".join(parts) + text[at:]
 
 
 def pages_of(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import task_forms
 import text_sources
-from failure import FILES, USAGE, Failure
+from guard.failure import FILES, USAGE, Failure, printable, reason
 from task_forms import Page, Question, Task
 
 SEED = 1234  # the harness's
@@ -146,7 +146,12 @@ def _fronts(task: Task, records: list, count: int, examples: Examples) -> list[s
         if own:
             drawn = [one for one in drawn if one != record][: examples.shots]
             if len(drawn) < examples.shots:  # the record is there more than once
-                drawn = draw.sample([one for one in pool if one != record], examples.shots)
+                others = [one for one in pool if one != record]
+                if len(others) < examples.shots:
+                    raise Failure(FILES, f"the task file of {task.name}: {len(others)} records that differ from one that is "
+                                  f"there more than once are too few for {examples.shots} examples; give other records with "
+                                  f"--shots-from {task.name}=FILE")
+                drawn = draw.sample(others, examples.shots)
         fronts.append("".join(one.example + "\n\n" for one in drawn))
     return fronts
 
@@ -154,8 +159,8 @@ def _fronts(task: Task, records: list, count: int, examples: Examples) -> list[s
 def _put(task: Task, record: dict, where: str) -> Question | Page:
     try:
         return task.put(record)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        what = f"no field {error}" if isinstance(error, KeyError) else str(error)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        what = f"no field {error}" if isinstance(error, KeyError) else reason(error)
         raise Failure(FILES, f"{where}: not a record of {task.name} ({what})") from None
 
 
@@ -169,16 +174,27 @@ def _records(task: Task, path: Path) -> Iterator[dict]:
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise Failure(FILES, f"{path}: line {number} is not JSON ({error.msg})") from None
+        except (ValueError, RecursionError) as error:  # JSONDecodeError is a ValueError
+            raise Failure(FILES, f"{path}: line {number} is not JSON ({getattr(error, 'msg', None) or reason(error)})") from None
         if not isinstance(record, dict):
-            raise Failure(FILES, f"{path}: line {number} is not a JSON object")
+            raise Failure(FILES, f"{path}: line {number} is not a JSON object; records are objects, one a line")
+        if "\\u" in line and _has_surrogate(record):
+            raise Failure(FILES, f"{path}: line {number} holds half a character (a lone surrogate such as \\ud800), which no "
+                          "UTF-8 text can have; write it whole")
         yield record
 
 
+def _has_surrogate(record: dict) -> bool:
+    try:
+        json.dumps(record, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def _description(path: Path, found: int, asked: int, examples: Examples) -> str:
-    text = f"{path.name}: {'all' if asked == found else f'the first {asked:,} of'} {found:,} records"
+    text = f"{printable(path.name)}: {'all' if asked == found else f'the first {asked:,} of'} {found:,} records"
     if examples.shots:
-        source = examples.source.name if examples.source else "the same file"
+        source = printable(examples.source.name) if examples.source else "the same file"
         text += f"; {examples.shots} examples from {source}, seed {examples.seed}"
     return text

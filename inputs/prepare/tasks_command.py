@@ -6,7 +6,8 @@ from pathlib import Path
 
 import task_requests
 import tokenizer_choice
-from failure import USAGE, Failure
+from guard import command_line, program
+from guard.failure import USAGE, Failure
 
 DESCRIPTION = """Turn the records of evaluation tasks into requests.h5, which the job `evaluate` scores. Records are JSON
 objects, one a line, plain or .gz; of wikitext also its raw text. Take the tokenizer from the tokens file that the model
@@ -16,7 +17,7 @@ was trained on."""
 def add_parser(commands, encodings: tuple[str, ...]) -> None:
     parser = commands.add_parser("tasks", help="evaluation tasks: requests.h5 for the job evaluate",
                                  description=DESCRIPTION)
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE",
+    parser.add_argument("--out", required=True, type=command_line.path, metavar="FILE",
                         help="requests file to write; it appears, or replaces an older one, only when it is whole")
     tokenizer_choice.add_arguments(parser, encodings)
     parser.add_argument("--task", required=True, action="append", metavar="NAME=FILE",
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     if options.shots < 0 or (options.limit is not None and options.limit < 1):
         raise Failure(USAGE, "--shots must not be negative, --limit must be positive")
     start = time.monotonic()
-    asked = [(_task(name), Path(file)) for name, file in map(_pair, options.task)]
+    asked = [(_task(name), path) for name, path in map(_pair, options.task)]
     names = [task.name for task, _ in asked]
     for name in names:
         if names.count(name) > 1:
@@ -51,24 +52,33 @@ def run(options: argparse.Namespace) -> None:
     encoder = task_requests.Encoder(tokenizer, options.bos)
     found = []
     for task, path in asked:
-        source = Path(sources[task.name]) if task.name in sources else None
-        examples = task_requests.Examples(options.shots, source, options.seed)
+        examples = task_requests.Examples(options.shots, sources.get(task.name), options.seed)
         found.append(task_requests.requests_of(task, path, encoder, examples, options.limit))
     requests_file.write_requests(options.out, tokenizer, encoder.prefix, found)
-    print(f"tokenizer: {tokenizer.name}, vocabulary {tokenizer.vocabulary_size}, empty context: id {encoder.prefix}")
+    program.remark(f"tokenizer: {tokenizer.name}, vocabulary {tokenizer.vocabulary_size}, empty context: id {encoder.prefix}")
     for one in found:
         requests = [request for document in one.documents for request in document.requests]
         ids = sum(len(request.continuation) for request in requests)
-        print(f"{one.task.name}: {len(one.documents):,} documents, {len(requests):,} requests, {ids:,} ids to score "
-              f"({one.description})")
-    print(f"wrote {options.out} in {time.monotonic() - start:.1f} s")
+        program.remark(f"{one.task.name}: {len(one.documents):,} documents, {len(requests):,} requests, {ids:,} ids to "
+                       f"score ({one.description})")
+    program.remark(f"wrote {options.out} in {time.monotonic() - start:.1f} s")
 
 
-def _pair(argument: str) -> tuple[str, str]:
+def inputs(options: argparse.Namespace) -> list[Path]:
+    """Every file that the command reads."""
+    tokenizer = [path for path in (options.tokens, options.tokenizer_model) if path]
+    pairs = [_pair(argument) for argument in (*options.task, *options.shots_from)]
+    return tokenizer + [path for _, path in pairs] + [Path(name) for name, _ in pairs if name.endswith(".toml")]
+
+
+def _pair(argument: str) -> tuple[str, Path]:
     name, equals, file = argument.partition("=")
     if not (name and equals and file):
         raise Failure(USAGE, f"{argument}: give NAME=FILE")
-    return name, file
+    try:
+        return name, command_line.path(file)
+    except argparse.ArgumentTypeError as error:
+        raise Failure(USAGE, str(error)) from None
 
 
 def _task(name: str):
@@ -76,7 +86,7 @@ def _task(name: str):
     import task_forms
 
     if name.endswith(".toml"):
-        return task_description.read(Path(name))
+        return task_description.read(command_line.path(name))
     if name not in task_forms.TASKS:
         raise Failure(USAGE, f"no task {name}: there are {', '.join(task_forms.TASKS)}, or give the path of a .toml")
     return task_forms.TASKS[name]

@@ -4,6 +4,7 @@ A corpus is two lists of documents. A document is one `str` (Unicode, nothing no
 stretch of text; the tokens file ends each with the end-of-text id.
 """
 
+import codecs
 import gzip
 import re
 import shutil
@@ -12,10 +13,12 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from failure import FILES, Failure
+from guard.failure import FILES, Failure, printable, reason
 
 BIBLE_REFERENCE = "Gen1:1-Rev22:21"
 BIBLE_VERSES = 31102
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"  # begins no UTF-8 text
 
 # The labels that `bible -f` prints, in its order, and the name of each book.
 BOOKS = {
@@ -107,16 +110,20 @@ def cut_by_books(books: dict[str, list[list[str]]], held_out: tuple[str, ...] = 
 def text_corpus(train: list[Path], validation: list[Path] | None, fraction: float) -> Corpus:
     """One document per file. Without validation files, the end of every training file is held out (`cut_tail`)."""
     texts = [read_text(path) for path in train]
-    names = ", ".join(path.name for path in train)
+    names = _names(train)
     if validation is not None:
         held = [read_text(path) for path in validation]
-        return Corpus(texts, held, f"text files: {names}; validation: {', '.join(path.name for path in validation)}")
+        return Corpus(texts, held, f"text files: {names}; validation: {_names(validation)}")
     heads, tails = zip(*(cut_tail(text, fraction) for text in texts))
     for path, head, tail in zip(train, heads, tails):
         if not head or not tail:
             raise Failure(FILES, f"{path}: too short to hold out {fraction:g} of it; give --validation files instead")
     source = f"text files: {names}; validation: the last {fraction:g} of each file, cut at a line"
     return Corpus(list(heads), list(tails), source)
+
+
+def _names(paths: list[Path]) -> str:
+    return ", ".join(printable(path.name) for path in paths)
 
 
 def cut_tail(text: str, fraction: float) -> tuple[str, str]:
@@ -134,24 +141,29 @@ def cut_tail(text: str, fraction: float) -> tuple[str, str]:
 
 
 def read_text(path: Path) -> str:
-    """Text of a UTF-8 file (gzip-compressed if it ends in .gz). Line ends are kept; a byte-order mark is dropped."""
-    text = decode_utf8(read_bytes(path, compressed=path.suffix == ".gz"), str(path))
+    """Text of a UTF-8 file, plain or gzip-compressed, whatever its name. Line ends are kept, a byte-order mark is not."""
+    text = decode_utf8(unpacked(read_bytes(path), path), str(path))
     if not text:
         raise Failure(FILES, f"{path}: the file is empty")
     return text
 
 
-def read_bytes(path: Path, compressed: bool = False) -> bytes:
-    """All bytes of a file, gzip-compressed or not."""
+def read_bytes(path: Path) -> bytes:
+    """All bytes of a file."""
     try:
-        if not compressed:
-            return path.read_bytes()
-        with gzip.open(path) as file:
-            return file.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise Failure(FILES, f"{path}: not a whole gzip file ({error})") from None
+        return path.read_bytes()
     except OSError as error:
-        raise Failure(FILES, f"{path}: {error.strerror or error}") from None
+        raise Failure(FILES, f"{path}: {reason(error)}") from None
+
+
+def unpacked(raw: bytes, path: Path) -> bytes:
+    """The same, of a gzip file what is packed in it; `path` names it in messages."""
+    if not raw.startswith(GZIP):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (EOFError, zlib.error, OSError, ValueError) as error:
+        raise Failure(FILES, f"{path}: not a whole gzip file ({reason(error)})") from None
 
 
 def decode_utf8(raw: bytes, name: str) -> str:
@@ -159,4 +171,6 @@ def decode_utf8(raw: bytes, name: str) -> str:
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise Failure(FILES, f"{name}: not UTF-8 text at byte {error.start}") from None
+        wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        advice = "; it is UTF-16: iconv -f UTF-16 -t UTF-8 turns it into UTF-8" if wide else ""
+        raise Failure(FILES, f"{name}: not UTF-8 text at byte {error.start}{advice}") from None

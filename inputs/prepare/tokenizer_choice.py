@@ -1,16 +1,18 @@
 """Which tokenizer a command uses: that of a tokens file, one of its own file, or bytes."""
 
 import argparse
+import hashlib
 from pathlib import Path
 
-from failure import FILES, USAGE, Failure
+from guard import child, command_line, seal
+from guard.failure import FILES, USAGE, Failure, reason
 
 
 def add_arguments(parser: argparse.ArgumentParser, encodings: tuple[str, ...]) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--tokens", type=Path, metavar="FILE",
+    source.add_argument("--tokens", type=command_line.path, metavar="FILE",
                         help="tokens file that the model was trained on; it carries its tokenizer")
-    source.add_argument("--tokenizer-model", type=Path, metavar="FILE",
+    source.add_argument("--tokenizer-model", type=command_line.path, metavar="FILE",
                         help="SentencePiece model, tokenizer.json or file of tiktoken ranks")
     source.add_argument("--tokenizer", choices=("bytes",), help="one id per byte, 257 ids")
     parser.add_argument("--tiktoken-encoding", choices=encodings,
@@ -32,18 +34,39 @@ def chosen(options: argparse.Namespace):
 
 def of_tokens_file(path: Path):
     """The tokenizer that a tokens file carries."""
-    import h5py
-
     import tokenizer_files
-    import tokens_file
 
     if not path.is_file():
         raise Failure(FILES, f"{path}: no such file")
+    seal.intact(path)
+    try:
+        name, model = child.call(lambda: _stored_tokenizer(path), seconds=60.0)
+    except child.Ended as end:
+        raise Failure(FILES, f"{path}: damaged: reading it came to {end}") from None
+    return tokenizer_files.from_model(name, model, str(path))
+
+
+def _stored_tokenizer(path: Path) -> tuple[str, bytes]:
+    """(name, model) of the tokenizer in a tokens file; the model is what its hash says."""
+    import h5py
+    import numpy as np
+    import tokens_file
+
     try:
         with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != tokens_file.FORMAT:
+            if _text(file.attrs.get("format")) != tokens_file.FORMAT:
                 raise Failure(FILES, f"{path}: not a tokens file")
-            name, model = str(file.attrs["tokenizer"]), file["tokenizer_model"][()].tobytes()
-    except (OSError, KeyError) as error:
-        raise Failure(FILES, f"{path}: cannot be read ({error})") from None
-    return tokenizer_files.from_model(name, model, str(path))
+            name, digest = _text(file.attrs["tokenizer"]), _text(file.attrs.get("tokenizer_hash"))
+            stored = file["tokenizer_model"]
+            if not isinstance(stored, h5py.Dataset) or stored.dtype != np.uint8:
+                raise ValueError("its tokenizer_model is no array of bytes")
+            model = stored[()].tobytes()
+    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise Failure(FILES, f"{path}: cannot be read ({reason(error)})") from None
+    if digest and digest != hashlib.sha256(model).hexdigest():
+        raise Failure(FILES, f"{path}: damaged: its tokenizer is not the one that its tokenizer_hash names")
+    return name, model
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")

@@ -15,7 +15,8 @@ import numpy as np
 
 import text_sources
 import tokenizer
-from failure import FILES, RESOURCES, USAGE, Failure
+from guard.failure import FILES, RESOURCES, USAGE, Failure, reason
+from guard.program import Stopped
 
 # End of text and begin of text by the names that published tokenizers give them; a file that has none or several of the
 # first is an error.
@@ -60,7 +61,7 @@ def load(path: Path, encoding: str | None = None):
 
     `encoding` (a key of ENCODINGS) says how a rank file is to be used that is none of the published ones.
     """
-    content = text_sources.read_bytes(path)
+    content = text_sources.read_bytes(path).removeprefix(text_sources.BYTE_ORDER_MARK)
     if content.lstrip()[:1] == b"{":
         if encoding is None:
             return JsonTokenizer(content, str(path))
@@ -68,7 +69,7 @@ def load(path: Path, encoding: str | None = None):
         return TiktokenTokenizer(content, encoding or known_encoding(content, path), str(path))
     if encoding is not None:
         raise Failure(USAGE, f"--tiktoken-encoding {encoding}: {path} is no file of tiktoken ranks")
-    return tokenizer.load_sentencepiece(path)
+    return tokenizer.load_sentencepiece(path, content)
 
 
 def from_model(name: str, model: bytes, source: str):
@@ -80,10 +81,7 @@ def from_model(name: str, model: bytes, source: str):
     if name.startswith(PREFIX) and name.removeprefix(PREFIX) in ENCODINGS:
         return TiktokenTokenizer(model, name.removeprefix(PREFIX), source)
     if name.startswith("sentencepiece"):
-        try:
-            return tokenizer.SentencePieceTokenizer(model, name)
-        except RuntimeError:
-            pass
+        return tokenizer.SentencePieceTokenizer(model, name, source)
     raise Failure(FILES, f"{source}: its tokenizer {name!r} cannot be rebuilt from it")
 
 
@@ -99,15 +97,17 @@ class JsonTokenizer:
             self._tokenizer = tokenizers.Tokenizer.from_str(model.decode("utf-8"))
             special = {token["content"]: token["id"] for token in json.loads(model).get("added_tokens", [])
                        if token.get("special")}
-        except Exception as error:  # the package raises plain Exception
+            ids = self._tokenizer.get_vocab(with_added_tokens=True).values()
+            special = {str(name): int(number) for name, number in special.items()}
+        except BaseException as error:  # the package raises plain Exception, and its own panics
+            _let_pass(error)
             raise Failure(FILES, f"{source}: not a tokenizer.json that the package tokenizers "
-                          f"{tokenizers.__version__} reads ({error})") from None
+                          f"{tokenizers.__version__} reads ({reason(error)})") from None
         # What the file asks for in truncation and padding would change ids silently.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True
-        ids = self._tokenizer.get_vocab(with_added_tokens=True).values()
-        self.vocabulary_size = max(ids) + 1
+        self.vocabulary_size = tokenizer.checked_size(max(ids, default=-1) + 1, source)
         ends = [name for name in ENDS_OF_TEXT if name in special]
         if len(ends) != 1:
             raise Failure(FILES, f"{source}: {len(ends)} of its special tokens are an end of text (known: "
@@ -141,7 +141,8 @@ class TiktokenTokenizer:
         self.model = model
         definition = ENCODINGS[encoding]
         ranks = _ranks(model, source)
-        self.vocabulary_size = max(*definition.special.values(), *ranks.values()) + 1
+        largest = max(*definition.special.values(), *ranks.values())
+        self.vocabulary_size = tokenizer.checked_size(largest + 1, source)
         if set(ranks.values()) & set(definition.special.values()):
             raise Failure(FILES, f"{source}: its ranks reach into the special ids of {encoding}; another encoding is meant")
         self.end_of_text = definition.special[tokenizer.END_OF_TEXT]
@@ -150,8 +151,9 @@ class TiktokenTokenizer:
         try:
             self._encoding = tiktoken.Encoding(encoding, pat_str=definition.pattern, mergeable_ranks=ranks,
                                                special_tokens=definition.special)
-        except Exception as error:  # the package raises plain ValueError and its own panics
-            raise Failure(FILES, f"{source}: the package tiktoken does not take these ranks ({error})") from None
+        except BaseException as error:  # the package raises plain ValueError and its own panics
+            _let_pass(error)
+            raise Failure(FILES, f"{source}: the package tiktoken does not take these ranks ({reason(error)})") from None
 
     @property
     def pieces(self) -> list[str]:
@@ -186,7 +188,7 @@ def known_encoding(content: bytes, path: Path) -> str:
 
 def _is_rank_line(line: bytes) -> bool:
     token, blank, rank = line.strip().partition(b" ")
-    if not blank or not rank.isdigit():
+    if not blank or not (rank.isdigit() and len(rank) < 20):
         return False
     try:
         return bool(base64.b64decode(token, validate=True))
@@ -201,7 +203,7 @@ def _ranks(model: bytes, source: str) -> dict[bytes, int]:
             continue
         if not _is_rank_line(line):
             raise Failure(FILES, f"{source}: line {number} is not a base64 token and its rank")
-        token, rank = line.split()
+        token, rank = line.strip().split(b" ")
         ranks[base64.b64decode(token)] = int(rank)
     if len(set(ranks.values())) != len(ranks):
         raise Failure(FILES, f"{source}: two of its tokens have the same rank")
@@ -211,10 +213,16 @@ def _ranks(model: bytes, source: str) -> dict[bytes, int]:
     return ranks
 
 
+def _let_pass(error: BaseException) -> None:
+    """Raises again what is not about the file: signals, and memory."""
+    if isinstance(error, (KeyboardInterrupt, Stopped, MemoryError)):
+        raise error
+
+
 def _package(name: str, what: str):
     """The package, or a message that says how to get it."""
     try:
         return __import__(name)
-    except ImportError:
+    except Exception:
         raise Failure(RESOURCES, f"this Python has no package {name}, which {what} needs; type: pip install {name} (in a "
                       "virtual environment made with --system-site-packages)") from None

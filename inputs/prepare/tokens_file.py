@@ -19,7 +19,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-import whole_file
+import hdf5_file
+from guard.failure import printable
 
 FORMAT = "lexikos-tokens"
 FORMAT_VERSION = 1
@@ -52,7 +53,7 @@ def id_type(vocabulary_size: int) -> np.dtype:
 def write_tokens(path: Path, tokenizer, train: Part, validation: Part, source: str) -> None:
     """The file, whole or not at all."""
     parts = {"train": train, "validation": validation}
-    whole_file.write(path, lambda file: _write_contents(file, tokenizer, parts, source))
+    hdf5_file.write(path, lambda file: _write_contents(file, tokenizer, parts, source))
 
 
 def _write_contents(file: h5py.File, tokenizer, parts: dict[str, Part], source: str) -> None:
@@ -63,16 +64,22 @@ def _write_contents(file: h5py.File, tokenizer, parts: dict[str, Part], source: 
     file.attrs["tokenizer"] = tokenizer.name
     file.attrs["tokenizer_hash"] = hashlib.sha256(tokenizer.model).hexdigest()
     file.attrs["end_of_text"] = np.int64(tokenizer.end_of_text)
-    file.attrs["source"] = source
+    file.attrs["source"] = printable(source)
     file.attrs["code_version"] = code_version()
     for name, part in parts.items():
         _write_part(file, name, part, vocabulary)
     counts = np.bincount(parts["train"].ids, minlength=vocabulary).astype("<u8")
     file.create_dataset("train_counts", data=counts).attrs["description"] = "occurrences of each id in /train"
-    pieces = file.create_dataset("pieces", data=tokenizer.pieces, dtype=h5py.string_dtype("utf-8"))
-    pieces.attrs["description"] = "text of each id; SentencePiece writes a space as U+2581, a lone byte as <0x41>"
+    pieces = file.create_dataset("pieces", data=[_spelt(piece) for piece in tokenizer.pieces], dtype=h5py.string_dtype("utf-8"))
+    pieces.attrs["description"] = "text of each id; SentencePiece writes a space as U+2581, a lone byte, and NUL, as <0x41>"
     model = file.create_dataset("tokenizer_model", data=np.frombuffer(tokenizer.model, dtype=np.uint8))
     model.attrs["description"] = "the tokenizer's model file; length 0 for bytes"
+
+
+def _spelt(piece: str) -> str:
+    """A piece without the characters that HDF5's text cannot have: NUL, lone surrogates."""
+    spelt = piece.replace("\0", "<0x00>")
+    return spelt if spelt.isprintable() else "".join(c if not "\ud800" <= c <= "\udfff" else printable(c) for c in spelt)
 
 
 def _write_part(file: h5py.File, name: str, part: Part, vocabulary: int) -> None:

@@ -17,13 +17,13 @@ import numpy as np
 SOURCE = Path(os.environ.get("LEXIKOS_SOURCE_DIR") or Path(__file__).resolve().parents[2])
 PREPARE = SOURCE / "inputs" / "prepare"
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(PREPARE))
+sys.path[:0] = [str(PREPARE), str(SOURCE)]
 
 import debian_sources  # noqa: E402
 import text_sources  # noqa: E402
 import tokenizer as tokenizers  # noqa: E402
 import tokens_file  # noqa: E402
-from failure import Failure  # noqa: E402
+from guard.failure import Failure  # noqa: E402
 
 SAMPLE = "".join(f"Line {i}: the quick brown fox jumps over {i * i} lazy dogs,\n\tand ünï 你好 \U0001f600 come back.\n"
                  for i in range(120))
@@ -43,7 +43,7 @@ def tokenizer_of(file: h5py.File):
     """The tokenizer rebuilt from what the file carries, and nothing else."""
     if file.attrs["tokenizer"] == "bytes":
         return tokenizers.ByteTokenizer()
-    return tokenizers.SentencePieceTokenizer(file["tokenizer_model"][()].tobytes(), file.attrs["tokenizer"])
+    return tokenizers.SentencePieceTokenizer(file["tokenizer_model"][()].tobytes(), file.attrs["tokenizer"], "a file")
 
 
 def documents_of(file: h5py.File, part: str) -> list[str]:
@@ -441,7 +441,7 @@ class Ids(Folder):
                 (3, "cannot be read", ("encode", "--tokens", self.write("a.txt"), "text")),
                 (3, "line 2: not a list of ids", ("decode", *bytes_here, self.write("b.txt", "1 2\n3 x\n"))),
                 (3, "line 1: an id that", ("decode", *bytes_here, self.write("c.txt", "1 257\n"))),
-                (3, "cannot be read", ("decode", *bytes_here, self.folder / "none.txt"))):
+                (3, "No such file", ("decode", *bytes_here, self.folder / "none.txt"))):
             with self.subTest(words=words):
                 done = run(*arguments)
                 self.assertEqual(done.returncode, status, done.stderr)
@@ -457,10 +457,9 @@ class BadInput(Folder):
     def test_files(self):
         (self.folder / "binary.txt").write_bytes(b"abc\xff\xfe")
         (self.folder / "cut.txt.gz").write_bytes(gzip.compress(SAMPLE.encode("utf-8"))[:-20])
-        (self.folder / "plain.txt.gz").write_bytes(b"not gzip")
         self.write("empty.txt", "")
         for name, expected in (("absent.txt", "No such file"), ("binary.txt", "not UTF-8 text at byte 3"),
-                               ("cut.txt.gz", "not a whole gzip file"), ("plain.txt.gz", "not a whole gzip file"),
+                               ("cut.txt.gz", "not a whole gzip file"),
                                ("empty.txt", "empty"), (".", "directory")):
             with self.subTest(name=name):
                 self.assert_refused(3, expected, "text", "--train", self.folder / name)

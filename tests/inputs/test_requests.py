@@ -22,15 +22,16 @@ import numpy as np
 SOURCE = Path(os.environ.get("LEXIKOS_SOURCE_DIR") or Path(__file__).resolve().parents[2])
 PREPARE = SOURCE / "inputs" / "prepare"
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(PREPARE))
+sys.path[:0] = [str(PREPARE), str(SOURCE)]
 
 import task_description  # noqa: E402
 import task_forms  # noqa: E402
 import task_requests  # noqa: E402
 import tokenizer  # noqa: E402
 import tokenizer_files  # noqa: E402
-import whole_file  # noqa: E402
-from failure import Failure  # noqa: E402
+
+from guard import seal  # noqa: E402
+from guard.failure import Failure  # noqa: E402
 
 TOKENIZERS = Path(os.environ["LEXIKOS_TOKENIZERS"]) if os.environ.get("LEXIKOS_TOKENIZERS") else None
 GOLDEN_TEXT = "Hello world! I'll don't  two  spaces\n\n\ttabs 12345 ünï 你好 😀"
@@ -236,11 +237,11 @@ class Requests(Folder):
         self.assertEqual(bytes(found["continuations/ids"][-8:]).decode(), " = é = ")
 
     def test_seal(self):
-        self.assertEqual(whole_file.crc64(b"123456789"), 0x995DC9BBDF1939FA)
+        self.assertEqual(seal.crc64(b"123456789"), 0x995DC9BBDF1939FA)
         content = self.prepared("--tokenizer", "bytes", "--task", f"piqa={self.records('p.jsonl', *self.PIQA)}").read_bytes()
         self.assertEqual(content[-32:-16], b"LXKSEAL\n" + bytes(8))
         self.assertEqual(content[-16:], (len(content) - 32).to_bytes(8, "little")
-                         + whole_file.crc64(content[:-32]).to_bytes(8, "little"))
+                         + seal.crc64(content[:-32]).to_bytes(8, "little"))
 
     def test_examples_are_the_harness_draws(self):
         records = [{"goal": str(i), "sol1": "a", "sol2": "b", "label": 0} for i in range(9)]

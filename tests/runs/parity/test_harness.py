@@ -74,7 +74,7 @@ class Harness(RunTest):
         super().setUp()
         self.records = {name: records(name) for name in harness_tasks.TASKS if name != "wikitext"}
         if WIKITEXT:
-            sys.path.insert(0, str(SOURCE / "inputs" / "prepare"))
+            sys.path[:0] = [str(SOURCE / "inputs" / "prepare"), str(SOURCE)]
             import task_forms
 
             pages = task_forms.pages_of(Path(WIKITEXT).read_text(encoding="utf-8"))
