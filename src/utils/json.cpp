@@ -1,6 +1,8 @@
 #include "utils/json.hpp"
 
 #include <charconv>
+#include <cstdlib>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -10,6 +12,8 @@ namespace lexikos {
 namespace {
 
 constexpr int deepest = 64;
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t replacement = 0xFFFD;  // stands for a character that cannot be
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -80,7 +84,12 @@ class Parser {
         return word("false", Json::Kind::boolean, false);
       case 'n':
         return word("null", Json::Kind::null, false);
+      case 'N':
+        return special("NaN", std::numeric_limits<double>::quiet_NaN());
+      case 'I':
+        return special("Infinity", infinite);
       default:
+        if (text_.substr(at_, 2) == "-I") return special("-Infinity", -infinite);
         return number();
     }
   }
@@ -91,6 +100,13 @@ class Parser {
     Json json;
     json.kind = kind;
     json.boolean = truth;
+    return json;
+  }
+
+  /// A number that RFC 8259 has not and Python writes all the same.
+  Json special(std::string_view spelled, double value) {
+    Json json = word(spelled, Json::Kind::number, false);
+    json.number = value;
     return json;
   }
 
@@ -170,7 +186,8 @@ class Parser {
     const char* const to = text_.data() + at_;
     Json json;
     json.kind = Json::Kind::number;
-    std::from_chars(from, to, json.number);
+    // Past the range of double: infinite or 0, where from_chars would leave what was there.
+    json.number = std::strtod(std::string(from, to).c_str(), nullptr);
     std::uint64_t whole = 0;
     if (plain && std::from_chars(from, to, whole).ec == std::errc()) json.whole = whole;
     return json;
@@ -222,14 +239,17 @@ class Parser {
     }
     std::uint32_t code = four_hex();
     if (code >= 0xD800 && code < 0xDC00 && text_.substr(at_, 2) == "\\u") {
+      const std::size_t second = at_;
       at_ += 2;
       const std::uint32_t low = four_hex();
-      if (low < 0xDC00 || low > 0xDFFF) refuse("half a surrogate pair");
-      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-    } else if (code >= 0xD800 && code <= 0xDFFF) {
-      refuse("half a surrogate pair");
+      if (low >= 0xDC00 && low <= 0xDFFF) {
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      } else {
+        at_ = second;  // of another character
+      }
     }
-    append_utf8(out, code);
+    const bool half = code >= 0xD800 && code <= 0xDFFF;
+    append_utf8(out, half ? replacement : code);
   }
 
   std::string string() {

@@ -1,4 +1,6 @@
-// JSON (RFC 8259), read strictly: UTF-8, no duplicate names, nothing after the value.
+// JSON (RFC 8259), read strictly: UTF-8, no duplicate names, nothing after the value. Two things
+// that Python writes are read as Python reads them, or nearly: NaN, Infinity and -Infinity as
+// numbers; half a surrogate pair, which becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@ class Json {
 
   Kind kind = Kind::null;
   bool boolean = false;
-  double number = 0;
+  double number = 0;                   ///< infinite where it is past the range of double
   std::optional<std::uint64_t> whole;  ///< a number without sign, fraction and exponent that fits
   std::string text;
   std::vector<Json> items;      ///< of an array

@@ -34,10 +34,19 @@ inline Index row_bytes(Element e, Index width) {
     case Element::bf16:
       return 2 * width;
     case Element::q8_0:
-      return width / q8_block * (2 + q8_block);
+      return width / q8_block * (2 + q8_block);  // less than 2 width
     default:
       return width;
   }
+}
+
+/// Bytes of `rows` rows of `width` values (neither below 0); nothing where no file has so many.
+inline std::optional<std::uint64_t> checked_bytes(Element e, Index rows, Index width) {
+  constexpr Index most = std::numeric_limits<Index>::max();
+  if (width > most / 8) return std::nullopt;
+  const Index row = row_bytes(e, width);
+  if (row > 0 && rows > most / row) return std::nullopt;
+  return static_cast<std::uint64_t>(rows * row);
 }
 
 /// The value of an IEEE half: shifted into place and scaled by 2^112, which is exact and does

@@ -13,15 +13,17 @@ namespace lexikos::formats {
 
 using File = std::shared_ptr<const MappedFile>;
 
-/// A tensor of plain rows inside a mapped file; `open` checks that it is a matrix.
+/// A tensor of plain rows inside a mapped file; `open` checks that it is what is asked for, and
+/// that it lies in the file. Without `element` its type is not read.
 TensorEntry stored_tensor(const File& file, const std::string& name, std::vector<Index> shape,
                           const std::string& type, std::optional<Element> element,
                           std::uint64_t offset);
 
 bool is_safetensors(const MappedFile& file);
 std::vector<TensorEntry> read_safetensors(const File& file);
-/// The tensors of all shards that a model.safetensors.index.json names.
-std::vector<TensorEntry> read_safetensors_index(const File& index);
+/// The tensors of all shards that a model.safetensors.index.json names. One whose shard is missing
+/// or has it not, or that two shards have, is broken. `advice`: of the message on a missing shard.
+std::vector<TensorEntry> read_safetensors_index(const File& index, const std::string& advice);
 
 bool is_gguf(const MappedFile& file);
 std::vector<TensorEntry> read_gguf(const File& file);
@@ -36,8 +38,8 @@ struct Hdf5Matrices {
   std::string why_no_input;
 };
 bool is_hdf5(const MappedFile& file);
-/// `dataset` "" takes them all; `table` may be empty.
+/// `dataset` "" takes them all; `table` may be empty; `advice`: of the message on a bad file.
 Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
-                       const StoredTable& table);
+                       const std::string& advice, const StoredTable& table);
 
 }  // namespace lexikos::formats

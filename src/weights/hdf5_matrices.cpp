@@ -9,8 +9,6 @@
 namespace lexikos::formats {
 namespace {
 
-constexpr const char* advice = "check capacity.files";
-
 /// All of it through the library, which converts: what is chunked, compressed, foreign or 2 bytes
 /// wide (half precision and bfloat16 look alike from outside).
 template <class T>
@@ -22,7 +20,8 @@ WeightMatrix copied(const Hdf5Reader& file, const std::string& dataset, const Da
       data, values};
 }
 
-WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
+WeightMatrix open_dataset(const std::string& path, const std::string& dataset,
+                          const std::string& advice) {
   const Hdf5Reader file(path, advice);
   const DatasetInfo info = file.info(dataset);
   const std::string name = path + ":" + dataset;
@@ -47,19 +46,23 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset) {
       .open(2);
 }
 
-TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset) {
-  TensorEntry entry{.name = dataset, .shape = {}, .type = "HDF5", .open = {}};
+TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset,
+                     const std::string& advice) {
+  TensorEntry entry{.name = dataset, .shape = {}, .type = "HDF5", .open = {}, .trouble = {}};
   entry.shape = file.info(dataset).shape;
-  entry.open = [path = file.path(), dataset](std::size_t) { return open_dataset(path, dataset); };
+  entry.open = [path = file.path(), dataset, advice](std::size_t) {
+    return open_dataset(path, dataset, advice);
+  };
   return entry;
 }
 
 /// The matrices of a group; groups below it are not searched.
-void add_members(const Hdf5Reader& file, const std::string& group, Hdf5Matrices& found) {
+void add_members(const Hdf5Reader& file, const std::string& group, const std::string& advice,
+                 Hdf5Matrices& found) {
   for (const std::string& name : file.members(group)) {
     const std::string object = (group == "/" ? "" : group) + "/" + name;
     try {
-      TensorEntry entry = entry_of(file, object);
+      TensorEntry entry = entry_of(file, object, advice);
       if (entry.shape.size() == 2) found.tensors.push_back(std::move(entry));
     } catch (const Error&) {
       continue;  // a group, or of a type that is no number
@@ -87,12 +90,12 @@ void find_tables(const Hdf5Reader& file, const StoredTable& table, Hdf5Matrices&
 bool is_hdf5(const MappedFile& file) { return file.text(0, 8) == "\x89HDF\r\n\x1a\n"; }
 
 Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
-                       const StoredTable& table) {
+                       const std::string& advice, const StoredTable& table) {
   const Hdf5Reader file(path, advice);
   Hdf5Matrices found{
       .format = "HDF5", .tensors = {}, .input = {}, .output = {}, .why_no_input = {}};
   if (!dataset.empty()) {
-    found.tensors.push_back(entry_of(file, dataset));
+    found.tensors.push_back(entry_of(file, dataset, advice));
     found.input = dataset;
     return found;
   }
@@ -103,14 +106,14 @@ Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
     found.input = "/input";
     found.output = "/output";
     found.format = "embedding.h5";
-    add_members(file, "/", found);
+    add_members(file, "/", advice, found);
   } else if (label == "lexikos-checkpoint") {
     file.require_format(label, checkpoint_format_version);
     found.format = "checkpoint";
-    add_members(file, "/parameters", found);
+    add_members(file, "/parameters", advice, found);
     find_tables(file, table, found);
   } else {
-    add_members(file, "/", found);
+    add_members(file, "/", advice, found);
   }
   return found;
 }

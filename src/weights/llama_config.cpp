@@ -29,11 +29,11 @@ std::string shown(const Json& value) {
   }
 }
 
-/// The keys of a config.json; null counts as absent, as it does in transformers.
+/// The keys of a config.json; null counts as absent unless asked for.
 class Reader {
  public:
-  explicit Reader(const std::string& path)
-      : file_(path),
+  Reader(const std::string& path, const std::string& advice)
+      : file_(path, advice),
         json_(parse_json(file_.text(0, file_.size()), "cannot read '" + file_.path() + "'")) {
     if (!json_.is(Json::Kind::object)) file_.refuse("it is no table of keys");
   }
@@ -50,19 +50,19 @@ class Reader {
     return value == nullptr || value->is(Json::Kind::null) ? nullptr : value;
   }
 
-  [[nodiscard]] Index whole(const std::string& key) const {
-    if (find(key) == nullptr) file_.refuse("it has no '" + key + "'");
-    return whole(key, 0);
+  /// One that must be there, from 1 to `most`.
+  [[nodiscard]] Index size(const std::string& key, Index most) const {
+    if (json_.find(key) == nullptr) file_.refuse("it has no '" + key + "'");
+    return whole_of(key, *json_.find(key), {1, most});
   }
 
-  [[nodiscard]] Index whole(const std::string& key, Index fallback, Index least = 1) const {
+  struct Range {
+    Index least, most;
+  };
+
+  [[nodiscard]] Index whole(const std::string& key, Index fallback, Range range) const {
     const Json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (!value->whole || *value->whole < static_cast<std::uint64_t>(least) ||
-        *value->whole > (std::uint64_t{1} << 40)) {
-      refuse(key, *value, "a whole number from " + std::to_string(least) + " is expected");
-    }
-    return static_cast<Index>(*value->whole);
+    return value == nullptr ? fallback : whole_of(key, *value, range);
   }
 
   [[nodiscard]] double positive(const std::string& key, double fallback) const {
@@ -91,9 +91,23 @@ class Reader {
   }
 
  private:
+  [[nodiscard]] Index whole_of(const std::string& key, const Json& value, Range range) const {
+    if (!value.whole || *value.whole < static_cast<std::uint64_t>(range.least) ||
+        *value.whole > static_cast<std::uint64_t>(range.most)) {
+      refuse(key, value,
+             "a whole number from " + std::to_string(range.least) + " to " +
+                 std::to_string(range.most) + " is expected");
+    }
+    return static_cast<Index>(*value.whole);
+  }
+
   MappedFile file_;
   Json json_;
 };
+
+// Sizes past these are no model's, and their products might not be numbers either.
+constexpr Index most_layers = 1 << 16, most_width = 1 << 24, most_hidden = 1 << 27;
+constexpr Index most_tokens = Index{1} << 31;  // of a vocabulary, and of a context
 
 /// An architecture that is read, and transformers' defaults where it has others than Llama.
 struct Family {
@@ -168,6 +182,10 @@ void refuse_unsupported(const Reader& reader) {
   if (const Json* value = reader.find("quantization_config")) {
     reader.refuse("quantization_config", *value, "it is not supported");
   }
+  if (const Json* value = reader.find("text_config")) {
+    reader.refuse("text_config", *value,
+                  "its sizes and those beside it may be two models'; save the text model alone");
+  }
 }
 
 constexpr const char* windowed_layer = "sliding_attention";
@@ -178,7 +196,7 @@ std::vector<bool> read_layer_types(const Reader& reader, Index layers) {
   std::vector<bool> windowed;
   const Json* types = reader.find("layer_types");
   if (types == nullptr) {
-    const Index first = reader.whole("max_window_layers", 28, 0);
+    const Index first = reader.whole("max_window_layers", 28, {0, most_layers});
     for (Index l = 0; l < layers; ++l) windowed.push_back(l >= first);
     return windowed;
   }
@@ -212,7 +230,7 @@ void read_window(const Reader& reader, const Family& family, LlamaConfig& c) {
     c.windowed.assign(c.windowed.size(), true);
   }
   const bool any = std::count(c.windowed.begin(), c.windowed.end(), true) > 0;
-  if (any) c.window = reader.whole("sliding_window", family.window);
+  if (any) c.window = reader.whole("sliding_window", family.window, {1, most_tokens});
 }
 
 /// Layers before the first with a window, where all from there on have one; else all.
@@ -222,37 +240,58 @@ Index max_window_layers(const LlamaConfig& c) {
   return all_from_there ? first - c.windowed.begin() : c.layers;
 }
 
-/// The rotary base: `rope_theta` at the top, or in `rope_parameters` since transformers 5. Every
-/// other way of turning than the plain one is refused.
+/// Every way of turning by position but the plain one is refused.
+void refuse_other_rotary(const Reader& reader, const std::string& key, const Json& table) {
+  const auto refuse_unless = [&](const char* name, auto good, const char* why) {
+    const Json* value = Reader::find_in(table, name);
+    if (value != nullptr && !good(*value)) reader.refuse(key + "." + name, *value, why);
+  };
+  const auto plain = [](const Json& type) { return type.text == "default"; };
+  const auto one = [](const Json& number) { return number.number == 1.0; };
+  for (const char* type : {"rope_type", "type"}) {
+    refuse_unless(type, plain, "only \"default\" rotary positions are computed");
+  }
+  refuse_unless("factor", one, "rotary positions are not scaled");
+  refuse_unless("partial_rotary_factor", one, "only whole heads are turned");
+}
+
+/// The rotary base: `rope_theta` at the top, or in `rope_parameters` since transformers 5. Versions
+/// differ on which of two holds, so they must agree.
 double rotary_base(const Reader& reader) {
-  double base = reader.positive("rope_theta", 10000.0);
+  constexpr const char* name = "rope_theta";
+  std::string said;  // where the base was found
+  double base = 10000.0;
+  const auto take = [&](const std::string& key, const Json& value, double found) {
+    if (!said.empty() && found != base) {
+      reader.refuse(key, value, "and " + said + " = " + format_real(base) + "; leave one of them");
+    }
+    base = found;
+    said = key;
+  };
+  if (const Json* top = reader.find(name)) take(name, *top, reader.positive(name, base));
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Json* table = reader.find(key);
     if (table == nullptr) continue;
     if (!table->is(Json::Kind::object)) reader.refuse(key, *table, "a table is expected");
-    for (const char* type : {"rope_type", "type"}) {
-      const Json* name = Reader::find_in(*table, type);
-      if (name != nullptr && name->text != "default") {
-        reader.refuse(std::string(key) + "." + type, *name,
-                      "only \"default\" rotary positions are computed");
-      }
+    refuse_other_rotary(reader, key, *table);
+    if (const Json* value = Reader::find_in(*table, name)) {
+      take(std::string(key) + "." + name, *value, reader.positive(*table, name, base));
     }
-    const Json* factor = Reader::find_in(*table, "factor");
-    if (factor != nullptr) {
-      reader.refuse(std::string(key) + ".factor", *factor, "rotary positions are not scaled");
-    }
-    const Json* partial = Reader::find_in(*table, "partial_rotary_factor");
-    if (partial != nullptr && partial->number != 1.0) {
-      reader.refuse(std::string(key) + ".partial_rotary_factor", *partial,
-                    "only whole heads are turned");
-    }
-    base = reader.positive(*table, "rope_theta", base);
   }
   const Json* partial = reader.find("partial_rotary_factor");
   if (partial != nullptr && partial->number != 1.0) {
     reader.refuse("partial_rotary_factor", *partial, "only whole heads are turned");
   }
   return base;
+}
+
+/// eos_token_id: one id, or a list of one; what else it may be (several, none) is no single id.
+Index end_of_text(const Reader& reader, Index vocabulary) {
+  const Json* id = reader.find("eos_token_id");
+  if (id != nullptr && id->items.size() == 1) id = &id->items.front();
+  const bool known =
+      id != nullptr && id->whole && *id->whole < static_cast<std::uint64_t>(vocabulary);
+  return known ? static_cast<Index>(*id->whole) : -1;
 }
 
 void check_heads(const Reader& reader, const Family& family, const LlamaConfig& c) {
@@ -268,7 +307,7 @@ void check_heads(const Reader& reader, const Family& family, const LlamaConfig& 
   }
   const Index head_width = c.width / c.heads;
   const Index fallback = family.head_dim > 0 ? family.head_dim : head_width;
-  if (reader.whole("head_dim", fallback) != head_width) {
+  if (reader.whole("head_dim", fallback, {1, most_width}) != head_width) {
     refuse(reader.find("head_dim") != nullptr ? "head_dim" : "hidden_size",
            "heads of another width than hidden_size / num_attention_heads = " +
                std::to_string(head_width) + " are not supported");
@@ -339,27 +378,27 @@ std::string llama_config_json(const LlamaConfig& c, const std::string& type) {
   return text + "\n}\n";
 }
 
-LlamaConfig read_llama_config(const std::string& folder) {
-  const Reader reader(folder + "/config.json");
+LlamaConfig read_llama_config(const std::string& folder, const std::string& advice) {
+  const Reader reader(folder + "/config.json", advice);
   const Family& family = read_family(reader);
   refuse_unsupported(reader);
   LlamaConfig c;
-  c.vocabulary = reader.whole("vocab_size");
-  c.width = reader.whole("hidden_size");
-  c.mlp_width = reader.whole("intermediate_size");
-  c.layers = reader.whole("num_hidden_layers");
-  c.heads = reader.whole("num_attention_heads");
-  c.kv_heads = reader.whole("num_key_value_heads", family.kv_heads > 0 ? family.kv_heads : c.heads);
-  c.context = reader.whole("max_position_embeddings", family.context);
+  c.vocabulary = reader.size("vocab_size", most_tokens);
+  c.width = reader.size("hidden_size", most_width);
+  c.mlp_width = reader.size("intermediate_size", most_hidden);
+  c.layers = reader.size("num_hidden_layers", most_layers);
+  c.heads = reader.size("num_attention_heads", most_width);
+  // In transformers an absent key is the family's default, and null is one for each head.
+  const bool default_groups = family.kv_heads > 0 && !reader.is_null("num_key_value_heads");
+  c.kv_heads = reader.whole("num_key_value_heads", default_groups ? family.kv_heads : c.heads,
+                            {1, most_width});
+  c.context = reader.whole("max_position_embeddings", family.context, {1, most_tokens});
   read_window(reader, family, c);
   c.norm_epsilon = reader.positive("rms_norm_eps", 1e-6);
   c.rope_base = rotary_base(reader);
-  c.init_deviation = reader.positive("initializer_range", 0.02);
   c.qk_norm = family.qk_norm;
   c.tied = reader.flag("tie_word_embeddings", false);
-  if (const Json* id = reader.find("eos_token_id")) {
-    if (id->whole) c.end_of_text = static_cast<Index>(*id->whole);
-  }
+  c.end_of_text = end_of_text(reader, c.vocabulary);
   check_heads(reader, family, c);
   return c;
 }

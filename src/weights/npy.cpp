@@ -27,8 +27,9 @@ std::vector<Index> shape_of(const MappedFile& file, const std::string& text) {
     file.refuse("the shape in its .npy header is no tuple");
   }
   for (const std::string& part : split(text.substr(1, text.size() - 2), ',')) {
-    const std::string digits = trim(part);
+    std::string digits = trim(part);
     if (digits.empty()) continue;
+    if (digits.back() == 'L') digits.pop_back();  // Python 2 wrote 70L
     Index extent = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
     if (error != std::errc() || end != digits.data() + digits.size() || extent < 0) {
@@ -59,6 +60,10 @@ std::vector<TensorEntry> read_npy(const File& file) {
   if (type == "'<f8'") element = Element::f64;
   if (type == "'<f4'") element = Element::f32;
   if (type == "'<f2'") element = Element::f16;
+  if (!element && type.size() > 1 && type[1] == '>') {
+    file->refuse("its elements are " + type + ", big-endian; save matrix.astype('<" +
+                 type.substr(2) + ")");
+  }
   if (!element) {
     file->refuse("its elements are " + type + "; '<f8', '<f4' and '<f2' are read");
   }

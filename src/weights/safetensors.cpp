@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
+#include "utils/error.hpp"
 #include "utils/json.hpp"
 #include "weights/formats.hpp"
 
@@ -34,8 +36,8 @@ constexpr DataType data_types[] = {{"F64", 8, Element::f64},
                                    {"BOOL", 1, {}}};
 
 struct Entry {
-  std::string name;
-  const DataType* type = nullptr;
+  std::string name, dtype;
+  const DataType* type = nullptr;  // null: a dtype of a newer format, whose size is not known
   std::vector<Index> shape;
   std::uint64_t begin = 0, end = 0;
 };
@@ -60,13 +62,11 @@ Entry read_entry(const MappedFile& file, const std::string& name, const Json& js
   Entry entry;
   entry.name = name;
   if (!json.is(Json::Kind::object)) file.refuse("tensor '" + name + "' is no object");
-  const std::string& type = member(file, name, json, "dtype", Json::Kind::text).text;
+  entry.dtype = member(file, name, json, "dtype", Json::Kind::text).text;
   for (const DataType& known : data_types) {
-    if (type == known.name) entry.type = &known;
+    if (entry.dtype == known.name) entry.type = &known;
   }
-  if (entry.type == nullptr)
-    file.refuse("tensor '" + name + "' has the unknown dtype '" + type + "'");
-  std::uint64_t bytes = entry.type->bytes;
+  std::uint64_t bytes = entry.type != nullptr ? entry.type->bytes : 0;
   for (const Json& extent : member(file, name, json, "shape", Json::Kind::array).items) {
     const std::uint64_t n = whole(file, name, extent);
     if (__builtin_mul_overflow(bytes, n, &bytes)) {
@@ -78,10 +78,12 @@ Entry read_entry(const MappedFile& file, const std::string& name, const Json& js
   if (offsets.items.size() != 2) file.refuse("tensor '" + name + "' has no two data_offsets");
   entry.begin = whole(file, name, offsets.items[0]);
   entry.end = whole(file, name, offsets.items[1]);
-  if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
+  const bool ordered = entry.begin <= entry.end;
+  if (!ordered || (entry.type != nullptr && entry.end - entry.begin != bytes)) {
     file.refuse("tensor '" + name + "' occupies bytes " + std::to_string(entry.begin) + " to " +
-                std::to_string(entry.end) + " where its shape and dtype need " +
-                std::to_string(bytes));
+                std::to_string(entry.end) +
+                (ordered ? " where its shape and dtype need " + std::to_string(bytes)
+                         : std::string(", the end before the beginning")));
   }
   return entry;
 }
@@ -110,74 +112,135 @@ void check_cover(const MappedFile& file, std::vector<Entry> entries, std::uint64
   }
 }
 
-void check_metadata(const MappedFile& file, const Json& metadata) {
-  bool good = metadata.is(Json::Kind::object);
-  for (const auto& [name, value] : metadata.members) good = good && value.is(Json::Kind::text);
-  if (!good) file.refuse("__metadata__ in the header is not text to text");
+/// A length that is sensible only when its bytes are read from the other end.
+bool is_swapped(std::uint64_t length, std::uint64_t file_size) {
+  const std::uint64_t swapped = __builtin_bswap64(length);
+  return length > longest_header && swapped > 0 && swapped <= file_size - 8;
 }
+
+/// What the header's length says, checked against the file's.
+std::uint64_t header_length(const MappedFile& file) {
+  const auto length = file.number<std::uint64_t>(0);
+  if (is_swapped(length, file.size())) {
+    file.refuse("its header's length is big-endian; safetensors files are little-endian");
+  }
+  if (length > longest_header) {
+    file.refuse("its safetensors header would have " + std::to_string(length) + " bytes; " +
+                std::to_string(longest_header) + " are permitted");
+  }
+  if (length > file.size() - 8) {
+    file.refuse("its safetensors header of " + std::to_string(length) +
+                " bytes goes past the end; the file is truncated");
+  }
+  return length;
+}
+
+/// The shards that an index names, and which of them have a tensor.
+class Shards {
+ public:
+  Shards(const File& index, std::string advice)
+      : index_(index),
+        folder_(std::filesystem::path(index->path()).parent_path()),
+        advice_(std::move(advice)) {}
+
+  /// Reads a shard, once.
+  void add(const std::string& shard) {
+    if (troubles_.count(shard) > 0) return;
+    std::string& trouble = troubles_[shard];
+    try {
+      for (TensorEntry& t : read(shard)) tensors_[t.name].emplace_back(shard, std::move(t));
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+  }
+
+  /// The tensor that the index says is in `shard`.
+  TensorEntry find(const std::string& name, const std::string& shard) const {
+    const std::string& trouble = troubles_.at(shard);
+    if (!trouble.empty()) return TensorEntry::broken(name, trouble);
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) return lacking(name, shard);
+    const auto& places = found->second;
+    if (places.size() > 1) {
+      return TensorEntry::broken(name, "cannot read '" + index_->path() + "': both '" +
+                                           places[0].first + "' and '" + places[1].first +
+                                           "' have tensor '" + name + "'; remove the stale one");
+    }
+    return places[0].first == shard ? places[0].second : lacking(name, shard);
+  }
+
+  /// Those that the index does not name: transformers loads them all the same.
+  std::vector<TensorEntry> others(const Json& map) const {
+    std::set<std::string> named;
+    for (const auto& member : map.members) named.insert(member.name);
+    std::vector<TensorEntry> found;
+    for (const auto& [name, places] : tensors_) {
+      if (named.count(name) == 0) found.push_back(find(name, places[0].first));
+    }
+    return found;
+  }
+
+ private:
+  std::vector<TensorEntry> read(const std::string& shard) const {
+    const auto file = std::make_shared<const MappedFile>((folder_ / shard).string(), advice_);
+    if (!is_safetensors(*file))
+      file->refuse("it is no safetensors file, though the index names it");
+    return read_safetensors(file);
+  }
+
+  TensorEntry lacking(const std::string& name, const std::string& shard) const {
+    return TensorEntry::broken(name, "cannot read '" + index_->path() + "': '" + name +
+                                         "' is not in '" + shard + "', where the index says it is");
+  }
+
+  const File& index_;
+  std::filesystem::path folder_;
+  std::string advice_;
+  std::map<std::string, std::string> troubles_;  // of each shard; "": it was read
+  std::map<std::string, std::vector<std::pair<std::string, TensorEntry>>> tensors_;
+};
 
 }  // namespace
 
 bool is_safetensors(const MappedFile& file) { return file.size() >= 9 && file.text(8, 1) == "{"; }
 
 std::vector<TensorEntry> read_safetensors(const File& file) {
-  const auto length = file->number<std::uint64_t>(0);
-  if (length > longest_header) {
-    file->refuse("its safetensors header would have " + std::to_string(length) +
-                 " bytes; 100000000 are permitted");
-  }
-  if (length > file->size() - 8) {
-    file->refuse("its safetensors header of " + std::to_string(length) +
-                 " bytes goes past the end; the file is truncated");
-  }
+  const std::uint64_t length = header_length(*file);
   const Json header = parse_json(file->text(8, length), "cannot read '" + file->path() + "'");
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.members) {
-    if (name == "__metadata__") {
-      check_metadata(*file, json);
-    } else {
-      entries.push_back(read_entry(*file, name, json));
-    }
+    if (name != "__metadata__") entries.push_back(read_entry(*file, name, json));
   }
   check_cover(*file, entries, file->size() - 8 - length);
   std::vector<TensorEntry> tensors;
   for (const Entry& e : entries) {
-    tensors.push_back(
-        stored_tensor(file, e.name, e.shape, e.type->name, e.type->element, 8 + length + e.begin));
+    tensors.push_back(stored_tensor(file, e.name, e.shape, e.dtype,
+                                    e.type != nullptr ? e.type->element : std::nullopt,
+                                    8 + length + e.begin));
   }
   return tensors;
 }
 
-std::vector<TensorEntry> read_safetensors_index(const File& index) {
+std::vector<TensorEntry> read_safetensors_index(const File& index, const std::string& advice) {
   const Json json =
       parse_json(index->text(0, index->size()), "cannot read '" + index->path() + "'");
   const Json* map = json.find("weight_map");
   if (map == nullptr || !map->is(Json::Kind::object)) {
     index->refuse("it has no 'weight_map'; a model.safetensors.index.json is expected");
   }
-  const auto folder = std::filesystem::path(index->path()).parent_path();
-  std::map<std::string, std::vector<TensorEntry>> shards;
-  std::vector<TensorEntry> tensors;
-  for (const auto& member : map->members) {
-    // Not as a structured binding: clang before 16 cannot capture one.
-    const auto& name = member.name;
-    const auto& shard = member.value;
-    if (!shard.is(Json::Kind::text)) index->refuse("'" + name + "' names no shard");
-    if (shards.count(shard.text) == 0) {
-      const auto file = std::make_shared<const MappedFile>((folder / shard.text).string(),
-                                                           "check capacity.files");
-      if (!is_safetensors(*file))
-        file->refuse("it is no safetensors file, though the index names it");
-      shards[shard.text] = read_safetensors(file);
-    }
-    const auto& of_shard = shards[shard.text];
-    const auto found = std::find_if(of_shard.begin(), of_shard.end(),
-                                    [&](const TensorEntry& t) { return t.name == name; });
-    if (found == of_shard.end()) {
-      index->refuse("'" + name + "' is not in '" + shard.text + "', where the index says it is");
-    }
-    tensors.push_back(*found);
+  Shards shards(index, advice);
+  for (const auto& [name, shard] : map->members) {
+    if (shard.is(Json::Kind::text)) shards.add(shard.text);
   }
+  std::vector<TensorEntry> tensors;
+  for (const auto& [name, shard] : map->members) {
+    tensors.push_back(shard.is(Json::Kind::text)
+                          ? shards.find(name, shard.text)
+                          : TensorEntry::broken(name, "cannot read '" + index->path() +
+                                                          "': it names no shard for '" + name +
+                                                          "'"));
+  }
+  for (TensorEntry& t : shards.others(*map)) tensors.push_back(std::move(t));
   return tensors;
 }
 

@@ -5,6 +5,7 @@
 
 #include "utils/error.hpp"
 #include "utils/text.hpp"
+#include "weights/folder.hpp"
 #include "weights/formats.hpp"
 
 namespace lexikos {
@@ -49,36 +50,31 @@ std::string guess(const MappedFile& file) {
       head.rfind("<?xml", 0) == 0) {
     return "it is a web page, not weights; download the file itself";
   }
-  if (head.rfind("pk\x03\x04", 0) == 0 || head.rfind("\x80\x02", 0) == 0) {
+  const bool pickled = head.size() > 1 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
+  if (head.rfind("pk\x03\x04", 0) == 0 || pickled) {
     return "it is a pickle or archive; save the matrix as safetensors or .npy";
+  }
+  for (const char* old : {"lmgg", "fmgg", "tjgg"}) {
+    if (head.rfind(old, 0) == 0) return "it is of llama.cpp's time before GGUF; convert it to GGUF";
   }
   if (file.size() < 8) return "it is too short for any weight file";
   return "its format is not known; safetensors, GGUF, .npy and HDF5 are read";
 }
 
-/// The file that stands for a folder.
-std::string file_of_folder(const std::string& folder) {
-  for (const char* name : {"model.safetensors.index.json", "model.safetensors", "embedding.h5"}) {
-    std::error_code ignored;
-    const fs::path path = fs::path(folder) / name;
-    if (fs::exists(path, ignored)) return path.string();
-  }
-  fail(Status::file, "cannot read '" + folder +
-                         "': the folder has no model.safetensors.index.json, model.safetensors or "
-                         "embedding.h5; name a file");
-}
-
 struct Place {
-  std::string path, dataset;
+  std::string path, dataset, passed_over;
 };
 
 /// "file.h5:/dataset" in its two parts, unless a file has the whole name.
-Place place_of(const std::string& text) {
+Place place_of(const std::string& text, const std::string& advice) {
   std::error_code ignored;
-  if (fs::is_directory(text, ignored)) return {file_of_folder(text), ""};
+  if (fs::is_directory(text, ignored)) {
+    const FolderFile found = file_of_folder(text, advice);
+    return {found.path, "", found.passed_over};
+  }
   const std::size_t colon = text.rfind(":/");
-  if (fs::exists(text, ignored) || colon == std::string::npos) return {text, ""};
-  return {text.substr(0, colon), text.substr(colon + 1)};
+  if (fs::exists(text, ignored) || colon == std::string::npos) return {text, "", ""};
+  return {text.substr(0, colon), text.substr(colon + 1), ""};
 }
 
 std::string shape_text(const std::vector<Index>& shape) {
@@ -101,6 +97,11 @@ std::vector<std::string> names_in(const std::vector<TensorEntry>& tensors,
 
 }  // namespace
 
+TensorEntry TensorEntry::broken(const std::string& name, const std::string& trouble) {
+  const auto open = [trouble](std::size_t) -> WeightMatrix { fail(Status::file, trouble); };
+  return {name, {}, "", open, trouble};
+}
+
 TensorEntry formats::stored_tensor(const File& file, const std::string& name,
                                    std::vector<Index> shape, const std::string& type,
                                    std::optional<Element> element, std::uint64_t offset) {
@@ -116,22 +117,25 @@ TensorEntry formats::stored_tensor(const File& file, const std::string& name,
       file->refuse(who + "has rows of " + std::to_string(width) +
                    " values; Q8_0 wants a multiple of 32");
     }
-    std::uint64_t bytes = static_cast<std::uint64_t>(row_bytes(*element, width));
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(rows), &bytes) ||
-        offset > file->size() || bytes > file->size() - offset) {
-      file->refuse(who + "goes past the end; the file is truncated");
+    // Of one row at least: a width that the file has not is no width, even of no rows.
+    const auto bytes = checked_bytes(*element, std::max<Index>(rows, 1), width);
+    if (!bytes || offset > file->size() || *bytes > file->size() - offset) {
+      if (rows > 0) file->refuse(who + "goes past the end; the file is truncated");
+      file->refuse(who + "of shape " + shape_text(shape) + " has no values");
     }
-    return {file->path() + ":" + name, rows, width, *element, file->data() + offset, file};
+    return {file->path() + ":" + name, rows, width, *element, file->data() + offset, file, false};
   };
-  return {name, shape, type, open};
+  return {name, shape, type, open, ""};
 }
 
-WeightFile::WeightFile(const std::string& text, const StoredTable& table) {
-  const Place place = place_of(text);
+WeightFile::WeightFile(const std::string& text, WeightKeys keys, const StoredTable& table)
+    : keys_(std::move(keys)) {
+  const Place place = place_of(text, keys_.advice());
   path_ = place.path;
-  const auto file = std::make_shared<const MappedFile>(path_, "check capacity.files");
+  passed_over_ = place.passed_over;
+  const auto file = std::make_shared<const MappedFile>(path_, keys_.advice());
   if (formats::is_hdf5(*file)) {
-    formats::Hdf5Matrices found = formats::read_hdf5(path_, place.dataset, table);
+    formats::Hdf5Matrices found = formats::read_hdf5(path_, place.dataset, keys_.advice(), table);
     format_ = found.format;
     tensors_ = std::move(found.tensors);
     input_ = found.input;
@@ -152,48 +156,68 @@ WeightFile::WeightFile(const std::string& text, const StoredTable& table) {
     tensors_ = formats::read_safetensors(file);
   } else if (file->text(0, 1) == "{") {
     format_ = "safetensors, sharded";
-    tensors_ = formats::read_safetensors_index(file);
+    tensors_ = formats::read_safetensors_index(file, keys_.advice());
   } else {
     file->refuse(guess(*file));
   }
 }
 
+/// Names of matrices, those near to `wanted` first, or those that speak of an embedding.
 std::string WeightFile::near_names(const std::string& wanted) const {
-  std::vector<std::string> names;
+  std::vector<std::pair<std::size_t, std::string>> names;  // how far, and which
   for (const TensorEntry& t : tensors_) {
-    if (t.shape.size() == 2) names.push_back(t.name);
+    if (t.shape.size() != 2) continue;
+    const std::size_t other = lower(t.name).find("emb") == std::string::npos ? 1 : 0;
+    names.emplace_back(wanted.empty() ? other : edit_distance(t.name, wanted), t.name);
   }
   if (names.empty()) return "; the file has no matrix";
-  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    const bool embeds_a = lower(a).find("emb") != std::string::npos;
-    const bool embeds_b = lower(b).find("emb") != std::string::npos;
-    if (wanted.empty() && embeds_a != embeds_b) return embeds_a;
-    return !wanted.empty() && edit_distance(a, wanted) < edit_distance(b, wanted);
-  });
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   const std::size_t shown = std::min<std::size_t>(names.size(), 5);
-  const bool all = shown == names.size();
-  names.resize(shown);
-  return std::string(all ? "; its matrices are: " : "; near names: ") + join(names, ", ");
+  std::vector<std::string> nearest;
+  for (std::size_t i = 0; i < shown; ++i) nearest.push_back(names[i].second);
+  return std::string(shown == names.size() ? "; its matrices are: " : "; near names: ") +
+         join(nearest, ", ");
+}
+
+void WeightFile::refuse(const std::string& why) const {
+  fail(Status::file, "cannot read '" + path_ + "': " + why);
 }
 
 const TensorEntry& WeightFile::entry(const std::string& name) const {
+  const TensorEntry* found = nullptr;
   for (const TensorEntry& t : tensors_) {
-    if (t.name == name) return t;
+    if (t.name != name) continue;
+    if (found != nullptr) refuse("it has two tensors '" + name + "'");
+    found = &t;
   }
-  fail(Status::file,
-       "cannot read '" + path_ + "': it has no tensor '" + name + "'" + near_names(name));
+  if (found == nullptr) refuse("it has no tensor '" + name + "'" + near_names(name));
+  return *found;
 }
 
-WeightMatrix WeightFile::matrix(const std::string& name) const { return entry(name).open(2); }
+WeightMatrix WeightFile::opened(const TensorEntry& entry, std::size_t dimensions) const {
+  const WeightMatrix matrix = entry.open(dimensions);
+  if (matrix.element != Element::f8_e4m3 && matrix.element != Element::f8_e5m2) return matrix;
+  for (const char* suffix : {"_scale_inv", "_scale"}) {
+    for (const TensorEntry& t : tensors_) {
+      if (t.name != entry.name + suffix) continue;
+      refuse("tensor '" + entry.name + "' is of type " + element_name(matrix.element) +
+             " and its values are those times '" + t.name + "', which is not read; give it in " +
+             "a type that needs no scale");
+    }
+  }
+  return matrix;
+}
+
+WeightMatrix WeightFile::matrix(const std::string& name) const { return opened(entry(name), 2); }
 
 WeightMatrix WeightFile::tensor(const std::string& name, const std::vector<Index>& shape) const {
   const TensorEntry& found = entry(name);
-  if (found.shape != shape) {
-    fail(Status::file, "cannot read '" + path_ + "': tensor '" + name + "' has shape " +
-                           shape_text(found.shape) + " where " + shape_text(shape) +
-                           " is expected");
+  if (found.trouble.empty() && found.shape != shape) {
+    refuse("tensor '" + name + "' has shape " + shape_text(found.shape) + " where " +
+           shape_text(shape) + " is expected");
   }
-  return found.open(shape.size());
+  return opened(found, shape.size());
 }
 
 std::optional<WeightMatrix> WeightFile::matrix(Side side) const {
@@ -202,18 +226,16 @@ std::optional<WeightMatrix> WeightFile::matrix(Side side) const {
   if (!told.empty()) return matrix(told);
   const std::vector<std::string> names =
       input ? names_in(tensors_, input_names) : names_in(tensors_, output_names);
-  const std::string key = input ? "capacity.input_tensor" : "capacity.output_tensor";
-  if (names.size() > 1) {
-    fail(Status::file, "cannot read '" + path_ + "': both '" + names[0] + "' and '" + names[1] +
-                           "' may be the " + (input ? "input" : "output") +
-                           " matrix; say which in " + key);
+  const std::string& key = input ? keys_.input : keys_.output;
+  if (names.size() > 1 && names[0] != names[1]) {
+    refuse("both '" + names[0] + "' and '" + names[1] + "' may be the " +
+           (input ? "input" : "output") + " matrix; say which in " + key);
   }
-  if (names.size() == 1) return matrix(names[0]);
+  if (!names.empty()) return matrix(names[0]);
   if (!input) return std::nullopt;
-  if (!why_no_input_.empty()) fail(Status::file, "cannot read '" + path_ + "': " + why_no_input_);
-  fail(Status::file, "cannot read '" + path_ +
-                         "': none of its tensors has an input matrix's usual name; name it in " +
-                         key + near_names(""));
+  if (!why_no_input_.empty()) refuse(why_no_input_);
+  refuse("none of its tensors has an input matrix's usual name; name it in " + key +
+         near_names(""));
 }
 
 }  // namespace lexikos

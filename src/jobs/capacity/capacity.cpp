@@ -50,12 +50,15 @@ Tokens read_tokens(const std::string& path) {
 /// The matrices of one file that are to be analysed.
 struct Found {
   std::optional<WeightMatrix> input, output;
-  std::string remark;  // on an output matrix that is not there
+  std::string remark;       // on an output matrix that is not there
+  std::string passed_over;  // what beside the file was not read
 };
 
 Found find_matrices(const CapacitySettings& s, const std::string& name) {
-  const WeightFile file(name, stored_table);
+  const WeightFile file(name, {"capacity.files", "capacity.input_tensor", "capacity.output_tensor"},
+                        stored_table);
   Found found;
+  found.passed_over = file.passed_over();
   if (s.matrix != "output") {
     found.input = s.input_tensor.empty() ? file.matrix(Side::input) : file.matrix(s.input_tensor);
   }
@@ -108,6 +111,7 @@ class Analysis {
   void one_file(const std::string& name) {
     Found found;
     world_.on_all([&] { found = find_matrices(s_, name); });
+    if (!found.passed_over.empty()) console_.line(name + ": " + found.passed_over);
     if (found.input) one_matrix(name, "input", *found.input);
     if (!found.remark.empty()) console_.line("  output matrix: " + found.remark);
     if (!found.output) return;

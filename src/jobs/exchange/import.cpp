@@ -1,7 +1,9 @@
 #include "jobs/exchange/import.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "console/configuration.hpp"
 #include "jobs/exchange/llama_tensors.hpp"
@@ -18,6 +20,8 @@ namespace {
 
 /// Values that travel to the device together, at most.
 constexpr Index piece = Index{1} << 20;
+
+const WeightKeys keys = {.place = "import.folder", .input = "", .output = ""};
 
 /// Sets a key that the folder decides; the deck may repeat it.
 Deck with_key(const Deck& deck, const std::string& table, const std::string& key,
@@ -51,11 +55,10 @@ bool follows_from_config(const std::string& name) {
 
 void check_tensor_names(const WeightFile& file, const LlamaConfig& config,
                         const std::vector<LlamaTensor>& wanted) {
+  std::set<std::string> known;
+  for (const LlamaTensor& t : wanted) known.insert(t.tensor.name);
   for (const TensorEntry& entry : file.tensors()) {
-    const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const LlamaTensor& t) {
-      return t.tensor.name == entry.name;
-    });
-    if (known || follows_from_config(entry.name)) continue;
+    if (known.count(entry.name) > 0 || follows_from_config(entry.name)) continue;
     const std::string start = "cannot read '" + file.path() + "': tensor '" + entry.name + "' ";
     if (!config.tied || entry.name != "lm_head.weight") {
       fail(Status::file, start + "is not part of a LlamaForCausalLM without biases");
@@ -74,7 +77,28 @@ WeightMatrix open_tensor(const WeightFile& file, const TensorShape& tensor) {
     if (matrix.element == known) return matrix;
   }
   fail(Status::file, "cannot read '" + file.path() + "': tensor '" + tensor.name + "' is of type " +
-                         element_name(matrix.element) + "; F32, F16 and BF16 are read");
+                         element_name(matrix.element) + "; F64, F32, F16 and BF16 are read");
+}
+
+/// All of them, before there is memory for a model that the file may not hold.
+std::vector<WeightMatrix> open_tensors(const WeightFile& file,
+                                       const std::vector<LlamaTensor>& tensors) {
+  std::vector<WeightMatrix> opened;
+  for (const LlamaTensor& t : tensors) opened.push_back(open_tensor(file, t.tensor));
+  return opened;
+}
+
+/// Row i in fp32, into out[width]. Throws Error(file) where a value is not finite, or too large.
+void read_narrowed(const WeightMatrix& from, Index i, std::vector<double>& row, float* out) {
+  read_finite(from, i, row.data());
+  for (Index d = 0; d < from.width; ++d) {
+    out[d] = static_cast<float>(row[d]);
+    if (!std::isfinite(out[d])) {
+      fail(Status::file, "cannot use '" + from.name +
+                             "': " + place_in(i * from.width + d, {from.rows, from.width}) +
+                             " is " + format_real(row[d]) + ", which is too large for fp32");
+    }
+  }
 }
 
 /// Overwrites device values [0, rows * width) with the tensor's.
@@ -85,20 +109,19 @@ void copy_tensor(const WeightMatrix& from, float* device) {
   for (Index begin = 0; begin < from.rows; begin += block) {
     const Index rows = std::min(block, from.rows - begin);
     for (Index i = 0; i < rows; ++i) {
-      from.read(begin + i, row.data());
-      std::transform(row.begin(), row.end(), host_pointer(host) + i * from.width,
-                     [](double value) { return static_cast<float>(value); });
+      read_narrowed(from, begin + i, row, host_pointer(host) + i * from.width);
     }
     Kokkos::deep_copy(View1<float>(device + begin * from.width, rows * from.width),
                       Kokkos::subview(host, std::make_pair(Index{0}, rows * from.width)));
   }
 }
 
-void copy_weights(const WeightFile& file, const std::vector<LlamaTensor>& tensors,
+/// `opened` are the tensors, in their order.
+void copy_weights(const std::vector<WeightMatrix>& opened, const std::vector<LlamaTensor>& tensors,
                   const std::string& table, const Parameters<float>& to) {
-  for (const LlamaTensor& t : tensors) {
-    const std::string& name = t.parameter.empty() ? table : t.parameter;
-    copy_tensor(open_tensor(file, t.tensor), to.find(name).value1().data() + t.first);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string& own = tensors[i].parameter;
+    copy_tensor(opened[i], to.find(own.empty() ? table : own).value1().data() + tensors[i].first);
   }
 }
 
@@ -141,9 +164,21 @@ std::string read_folder(const DeckTable& table) {
   return table.text({.name = "folder", .doc = "config.json and safetensors of a Llama"}, required);
 }
 
+/// A folder whose weights are changed by what lies beside them holds two models.
+LlamaConfig read_config(const std::string& folder) {
+  const std::string adapter = "adapter_config.json";
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::path(folder) / adapter, ignored)) {
+    fail(Status::file, "cannot read '" + folder + "': beside its weights it has " + adapter +
+                           ", which changes them in transformers; merge the adapter and save the "
+                           "result, or remove it");
+  }
+  return read_llama_config(folder, keys.advice());
+}
+
 /// The deck with the model of `folder`.
 Deck with_imported_model(const Deck& given, const std::string& folder) {
-  const LlamaConfig c = read_llama_config(folder);
+  const LlamaConfig c = read_config(folder);
   Deck deck = with_context(given, c.context, folder);
   const auto set = [&](const char* table, const char* key, const std::string& value) {
     deck = with_key(deck, table, key, value, folder);
@@ -180,14 +215,15 @@ class ImportJob final : public ModelJob {
 
 void ImportJob::write(Console& console) const {
   refuse_old_files(settings_.directory);
-  const LlamaConfig config = read_llama_config(folder_);
-  const WeightFile file(folder_);
+  const LlamaConfig config = read_config(folder_);
+  const WeightFile file(folder_, keys);
   const std::vector<LlamaTensor> tensors = llama_tensors(config);
   check_tensor_names(file, config, tensors);
+  const std::vector<WeightMatrix> opened = open_tensors(file, tensors);
   Model<float> model(settings_.model, {config.vocabulary, 1, 1});
   Parameters<float>& parameters = model.parameters();
   parameters.allocate();
-  copy_weights(file, tensors, stored_table(settings_.model.interface), parameters);
+  copy_weights(opened, tensors, stored_table(settings_.model.interface), parameters);
 
   const std::string deck = deck_beside(settings_);
   make_directory(settings_.directory);
@@ -197,6 +233,7 @@ void ImportJob::write(Console& console) const {
   console.line("imported " + file.path() + ": " + format_count(parameters.count()) +
                " parameters, " + settings_.model.interface + ", vocabulary " +
                format_count(config.vocabulary));
+  if (!file.passed_over().empty()) console.line(file.passed_over());
   console.line("wrote " + checkpoint_path(settings_.directory, 0) + " and " + settings_.directory +
                "/deck.toml");
 }
