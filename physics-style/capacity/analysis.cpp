@@ -51,21 +51,24 @@ Selection select_rows(const RowNorms& norms, const AnalysisSettings& settings,
 }
 
 /// Counts of norms in bins of equal width in ln norm; zero rows are left out.
-void norm_histogram(Index bins, MatrixReport& report) {
+void norm_histogram(Index bins, const RowNorms& norms, MatrixReport& report) {
+  constexpr double most = std::numeric_limits<double>::max();
   double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const double norm : report.norms) {
-    if (norm == 0) continue;
-    low = std::min(low, std::log(norm));
-    high = std::max(high, std::log(norm));
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < norms.scaled.size(); ++i) {
+    if (norms.scaled[i] == 0) continue;
+    logs.push_back(norms.log_norm(static_cast<Index>(i)));
+    low = std::min(low, logs.back());
+    high = std::max(high, logs.back());
   }
   const double step = (high - low) / static_cast<double>(bins);
   for (Index b = 0; b <= bins; ++b) {
-    report.norm_edges.push_back(std::exp(b == bins ? high : low + step * static_cast<double>(b)));
+    const double edge = b == bins ? high : low + step * static_cast<double>(b);
+    report.norm_edges.push_back(std::min(std::exp(edge), most));
   }
   report.norm_counts.assign(bins, 0.0);
-  for (const double norm : report.norms) {
-    if (norm == 0) continue;
-    const Index bin = step > 0 ? static_cast<Index>((std::log(norm) - low) / step) : 0;
+  for (const double log : logs) {
+    const Index bin = step > 0 ? static_cast<Index>((log - low) / step) : 0;
     report.norm_counts[std::clamp<Index>(bin, 0, bins - 1)] += 1;
   }
 }
@@ -79,6 +82,7 @@ class Analysis {
   MatrixReport run() {
     const Kokkos::Timer timer;
     select();
+    if (selection_.size() < 2) return std::move(report_);
     raw_ = UnitRows::raw(matrix_, norms_, selection_.ids);
     centred_ = UnitRows::centred(raw_, raw_.size(), norms_, comm_);
     if (selection_.has_subset()) {
@@ -116,12 +120,13 @@ class Analysis {
     for (Index i = 0; i < used; ++i) report_.norms.push_back(norms_.norm(i));
     selection_ = select_rows(norms_, settings_, report_);
     if (selection_.size() < 2) {
+      if (matrix_.computed) return;
       fail(Status::file, "cannot analyse '" + matrix_.name +
                              "': " + std::to_string(selection_.size()) + " of its " +
                              std::to_string(matrix_.rows) +
                              " rows are neither zero nor padding; two are needed for a pair");
     }
-    norm_histogram(settings_.norm_bins, report_);
+    norm_histogram(settings_.norm_bins, norms_, report_);
   }
 
   SetStatistics& set(const std::string& name) {
@@ -375,7 +380,7 @@ TokenCosines token_cosines(const WeightMatrix& input, const WeightMatrix& output
     result.histogram[std::min(static_cast<Index>(place), bins - 1)] += 1;
   }
   result.skipped = count - result.tokens;
-  if (result.tokens == 0) return result;
+  if (result.tokens == 0) return result;  // which defines neither mean nor deviation
   result.mean = sum / static_cast<double>(result.tokens);
   for (Index i = 0; i < count; ++i) {
     if (used[i] > 0) square += (values[i] - result.mean) * (values[i] - result.mean);

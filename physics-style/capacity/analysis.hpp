@@ -2,6 +2,7 @@
 // A trainer calls analyse() on WeightMatrix::over(the rows that Model::materialise gives).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,9 +36,9 @@ struct SetStatistics {
   std::string name;     // "raw", "centred", "raw_regular", "centred_regular"
   std::string meaning;  // one line
   Index rows = 0;
-  Index lost = 0;                  // rows that equal the mean row and have no direction without it
-  PairTally tally;                 // empty (0 pairs) where fewer than two rows are left
-  double mean = 0, deviation = 0;  // of all cosines
+  Index lost = 0;   // rows that equal the mean row and have no direction without it
+  PairTally tally;  // empty (0 pairs) where fewer than two rows are left
+  double mean = NAN, deviation = NAN;  // of all cosines; NaN where there are none
   MomentSource source = MomentSource::tiles;
   std::vector<double> eigenvalues;  // of U^T U, descending; on the root, where asked for
 
@@ -57,16 +58,17 @@ struct MatrixReport {
   Index regular() const;   // rows that count and are neither untrained nor outliers
 };
 
-/// Collective; the report is the same on every rank but for eigenvalues. Throws Error(file): a NaN
-/// or infinity (with its row), fewer than two rows that are not zero.
+/// Collective; the report is the same on every rank but for eigenvalues. Throws Error: a value that
+/// is not finite (refuse_value); Status::file where fewer than two rows are not zero, but of a
+/// matrix that was computed here the report has no sets then.
 MatrixReport analyse(const WeightMatrix& matrix, const AnalysisSettings& settings,
                      const Communicator& comm);
 
 /// The cosine between input and output vector of each token.
 struct TokenCosines {
-  Index tokens = 0, skipped = 0;  // skipped: one of the two rows is zero
-  double mean = 0, deviation = 0;
-  std::vector<double> histogram;  // [bins] over [-1, 1]
+  Index tokens = 0, skipped = 0;       // skipped: one of the two rows is zero
+  double mean = NAN, deviation = NAN;  // NaN without tokens
+  std::vector<double> histogram;       // [bins] over [-1, 1]
 };
 /// Over the rows that both have, padding aside. Collective.
 TokenCosines token_cosines(const WeightMatrix& input, const WeightMatrix& output, Index count,

@@ -47,8 +47,9 @@ int capacity_class(double epsilon) { return epsilon > 0.2 ? 1 : epsilon < 0.1 ? 
 std::string capacity_text(double log_k, Rounding rounding) {
   char text[48];
   const double ten = log_k / std::log(10.0);
+  if (!std::isfinite(ten)) return "-";  // constants that leave the doubles
   if (!(ten < 300)) {
-    std::snprintf(text, sizeof text, "10^%.2f", ten);
+    std::snprintf(text, sizeof text, ten < 1e12 ? "10^%.2f" : "10^%.2e", ten);
   } else if (ten < 6) {
     // A number that is whole but for rounding must not become the next one.
     const double k = std::exp(log_k);

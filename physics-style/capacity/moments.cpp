@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "data/batches/step_batch.hpp"
 #include "kernels/spectrum.hpp"
@@ -123,7 +124,7 @@ double effective_rank(const std::vector<double>& eigenvalues) {
     if (x > 1e-12 * largest) singular.push_back(std::sqrt(x));
   }
   for (const double x : singular) sum += x;
-  if (singular.empty()) return 0;
+  if (singular.empty()) return std::numeric_limits<double>::quiet_NaN();
   for (const double x : singular) entropy -= x / sum * std::log(x / sum);
   return std::exp(entropy);
 }
@@ -134,7 +135,7 @@ double participation_ratio(const std::vector<double>& values) {
     sum += x;
     squares += x * x;
   }
-  return squares > 0 ? sum * sum / squares : 0;
+  return squares > 0 ? sum * sum / squares : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace lexikos::capacity

@@ -51,7 +51,7 @@ class GramMoments {
 
 /// The effective rank of U (Roy and Vetterli 2007): exp of the entropy of its singular values over
 /// their sum, from the eigenvalues of U^T U. Those below 1e-12 of the largest are rounding and
-/// count as 0.
+/// count as 0. NaN of a matrix of zeros, as the next one.
 double effective_rank(const std::vector<double>& eigenvalues);
 
 /// (sum)^2 / sum of squares.

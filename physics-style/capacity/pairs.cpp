@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "capacity/tally.hpp"
 #include "data/batches/step_batch.hpp"
@@ -50,8 +51,11 @@ double PairTally::deviation() const {
 
 double PairTally::skewness() const {
   const double mean = sum / pairs, variance = square / pairs - mean * mean;
+  // Cosines that differ by rounding alone have no skewness, and that rounding has one of its own.
+  const double spread = std::sqrt(std::max(variance, 0.0));
+  if (!(spread > 64 * rounding)) return std::numeric_limits<double>::quiet_NaN();
   const double third = cube / pairs - 3 * mean * square / pairs + 2 * mean * mean * mean;
-  return variance > 0 ? third / (variance * std::sqrt(variance)) : 0.0;
+  return third / (variance * spread);
 }
 
 void PairTally::merge(const PairTally& other, Index extremes) {
@@ -211,6 +215,7 @@ class Answer {
   PairTally finish(Index extremes, const Communicator& comm) {
     PairTally tally;
     tally.shift = question_.shift;
+    tally.rounding = std::numeric_limits<S>::epsilon();
     const auto sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums_);
     const auto totals = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), totals_);
     std::vector<double> four(4, 0.0);

@@ -36,7 +36,8 @@ class ExtremePairs {
 /// What was found of one set of pairs.
 struct PairTally {
   double pairs = 0;
-  double shift = 0;  // the sums are about it
+  double shift = 0;     // the sums are about it
+  double rounding = 0;  // of a cosine, about
   double sum = 0, square = 0, cube = 0;
   double smallest = 2, largest = -2;
   std::vector<double> histogram;  // [bins] over [-1, 1]; counts, exact up to 2^53
@@ -44,6 +45,7 @@ struct PairTally {
 
   [[nodiscard]] double mean() const { return shift + sum / pairs; }
   [[nodiscard]] double deviation() const;
+  /// NaN where all cosines are the same but for rounding.
   [[nodiscard]] double skewness() const;
   /// The union of disjoint sets with the same shift.
   void merge(const PairTally& other, Index extremes);

@@ -1,35 +1,57 @@
 #include "capacity/rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
 #include <limits>
 
 #include "data/batches/step_batch.hpp"
 #include "utils/error.hpp"
+#include "utils/finite.hpp"
 #include "utils/median.hpp"
 
 namespace lexikos::capacity {
 namespace {
 
 using Host = Kokkos::DefaultHostExecutionSpace;
-using HostRange =
-    Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<Index>>;
+using HostRange = Kokkos::RangePolicy<Host, Kokkos::IndexType<Index>>;
 
 constexpr Index rows_at_a_time = 16;  // of one task, which has one buffer
 constexpr Index sum_block = 512;      // rows of one partial sum
+
+/// Calls body(task, buffer) for tasks [0, tasks), in parallel on the host; a buffer of `numbers`
+/// belongs to one task at a time. All are allocated before: an exception in a parallel region would
+/// end the process. Throws Error(resource).
+template <class Body>
+void for_host_tasks(const std::string& label, Index tasks, Index numbers, const Body& body) {
+  if (tasks <= 0) return;
+  const Index slots = std::min<Index>(tasks, Host().concurrency());
+  std::vector<std::vector<double>> buffers;
+  try {
+    for (Index slot = 0; slot < slots; ++slot) {
+      buffers.emplace_back(static_cast<std::size_t>(numbers));
+    }
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    fail(Status::resource, "no memory for rows of " + std::to_string(numbers) +
+                               " numbers for each of " + std::to_string(slots) + " threads");
+  }
+  std::atomic<Index> next{0};
+  Kokkos::parallel_for(label, HostRange(0, slots), [&](const Index slot) {
+    for (Index task = next++; task < tasks; task = next++) body(task, buffers[slot].data());
+  });
+  Host().fence();
+}
 
 /// Calls body(row, buffer[width]) for rows [begin, end), in parallel on the host.
 template <class Body>
 void for_host_rows(const std::string& label, Index begin, Index end, Index width,
                    const Body& body) {
   const Index tasks = (end - begin + rows_at_a_time - 1) / rows_at_a_time;
-  if (tasks <= 0) return;
-  Kokkos::parallel_for(label, HostRange(0, tasks), [&](const Index task) {
-    std::vector<double> buffer(static_cast<std::size_t>(width));
+  for_host_tasks(label, tasks, width, [&](const Index task, double* buffer) {
     const Index first = begin + task * rows_at_a_time;
-    for (Index i = first; i < std::min(end, first + rows_at_a_time); ++i) body(i, buffer.data());
+    for (Index i = first; i < std::min(end, first + rows_at_a_time); ++i) body(i, buffer);
   });
-  Host().fence();
 }
 
 double dot(const double* a, const double* b, Index n) {
@@ -44,15 +66,6 @@ double largest_magnitude(const double* x, Index n) {
   LEXIKOS_SIMD_MAX(most)
   for (Index i = 0; i < n; ++i) most = std::abs(x[i]) > most ? std::abs(x[i]) : most;
   return most;
-}
-
-bool all_finite(const double* x, Index n) {
-  int bad = 0;
-  LEXIKOS_SIMD_SUM(bad)
-  for (Index i = 0; i < n; ++i) {
-    bad += std::abs(x[i]) <= std::numeric_limits<double>::max() ? 0 : 1;
-  }
-  return bad == 0;
 }
 
 /// A norm as scaled 2^exponent, so that it neither overflows nor underflows; 0 2^0 for a zero row.
@@ -79,10 +92,19 @@ double safe_norm(double* x, Index n) {
 }
 
 constexpr int lowest_factor = -1000;  // 2^1000 is the largest power that rows are multiplied by
+// Of the largest row: shorter differences from the mean have lost their digits, and one over them
+// may be infinite.
+constexpr double shortest = 0x1p-900;
 
 }  // namespace
 
-double RowNorms::norm(Index row) const { return std::ldexp(scaled[row], exponent[row]); }
+double RowNorms::norm(Index row) const {
+  return std::min(std::ldexp(scaled[row], exponent[row]), std::numeric_limits<double>::max());
+}
+
+double RowNorms::log_norm(Index row) const {
+  return std::log(scaled[row]) + exponent[row] * std::log(2.0);
+}
 
 RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicator& comm) {
   const Share share = share_of(count, comm.rank(), comm.size());
@@ -92,7 +114,7 @@ RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicat
     std::vector<char> bad(static_cast<std::size_t>(share.size()), 0);
     const auto measure = [&](Index i, double* x) {
       matrix.read(i, x);
-      if (!all_finite(x, matrix.width)) {
+      if (first_not_finite(x, matrix.width) >= 0) {
         bad[i - share.begin] = 1;
         return;
       }
@@ -103,9 +125,8 @@ RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicat
     for_host_rows("Lexikos::capacity::norms", share.begin, share.end, matrix.width, measure);
     const auto first = std::find(bad.begin(), bad.end(), 1);
     if (first != bad.end()) {
-      fail(Status::file, "cannot analyse '" + matrix.name + "': row " +
-                             std::to_string(share.begin + (first - bad.begin())) +
-                             " holds a NaN or an infinity; the weights are damaged");
+      std::vector<double> row(static_cast<std::size_t>(matrix.width));
+      read_finite(matrix, share.begin + (first - bad.begin()), row.data());  // throws
     }
   });
   comm.sum(facts);
@@ -125,7 +146,7 @@ std::vector<Index> outlier_rows(const RowNorms& norms, const std::vector<Index>&
   if (rows.empty()) return {};
   std::vector<double> logs, distances;
   for (const Index i : rows) {
-    logs.push_back(std::log(norms.scaled[i]) + norms.exponent[i] * std::log(2.0));
+    logs.push_back(norms.log_norm(i));
   }
   const double centre = median(logs);
   for (const double x : logs) distances.push_back(std::abs(x - centre));
@@ -178,7 +199,7 @@ UnitRows UnitRows::centred(const UnitRows& raw, Index count, const RowNorms& nor
   Index kept = 0;
   for (Index i = 0; i < count; ++i) {
     const double distance = facts[2 * i];
-    if (distance <= 1e-6 * length || distance == 0) continue;
+    if (distance <= std::max(1e-6 * length, shortest)) continue;
     const Index id = rows.ids_[i];
     rows.p_.push_back(std::ldexp(norms.scaled[id], norms.exponent[id] - exponent) / distance);
     rows.q_.push_back(facts[2 * i + 1] / distance);
@@ -244,16 +265,14 @@ std::vector<double> UnitRows::sum(Index count, const Communicator& comm) const {
   for (Index first = share.begin; first < share.end; first += together) {
     const Index here = std::min(together, share.end - first);
     std::fill(partial.begin(), partial.end(), 0.0);
-    Kokkos::parallel_for("Lexikos::capacity::sum", HostRange(0, here), [&](const Index b) {
-      std::vector<double> x(static_cast<std::size_t>(width));
+    for_host_tasks("Lexikos::capacity::sum", here, width, [&](const Index b, double* x) {
       double* sum = partial.data() + b * width;
       const Index begin = (first + b) * sum_block;
       for (Index i = begin; i < std::min(count, begin + sum_block); ++i) {
-        unit_row(i, x.data());
+        unit_row(i, x);
         for (Index d = 0; d < width; ++d) sum[d] += x[d];
       }
     });
-    Host().fence();
     for (Index b = 0; b < here; ++b) {
       for (Index d = 0; d < width; ++d) total[d] += partial[b * width + d];
     }

@@ -15,11 +15,14 @@ struct RowNorms {
   std::vector<int> exponent;   // [count]
   int largest_exponent = 0;    // of the rows that are not zero
 
+  /// The largest double where the norm is past it, as only that of elements near it can be.
   [[nodiscard]] double norm(Index row) const;
+  /// Natural logarithm of the norm, finite whatever its size; of a row that is not zero.
+  [[nodiscard]] double log_norm(Index row) const;
 };
 
-/// Reads the rows once, each rank its share; collective. Throws Error(file) with the number of the
-/// first row that holds a NaN or an infinity.
+/// Reads the rows once, each rank its share; collective. Throws Error as refuse_value
+/// (weights/weight_matrix.hpp) on the first value that is not finite.
 RowNorms measure_norms(const WeightMatrix& matrix, Index count, const Communicator& comm);
 
 /// Rows whose norm is an outlier: |ln n - median| > z 1.4826 MAD, the median and the median
@@ -37,7 +40,8 @@ class UnitRows {
 
   /// Rows less the mean of the rows of `raw`, its first `count`, over the rest's length. Rows that
   /// equal the mean up to rounding (difference at most 1e-6 of it) have no direction: they are left
-  /// out, and lost() tells how many. Collective.
+  /// out, and lost() tells how many; so are differences below 2^-900 of the largest row.
+  /// Collective.
   static UnitRows centred(const UnitRows& raw, Index count, const RowNorms& norms,
                           const Communicator& comm);
 

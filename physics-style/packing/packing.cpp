@@ -32,10 +32,17 @@ void normalise_rows(const ExecSpace& space, View2<const S> x, View2<S> u, View1<
       KOKKOS_LAMBDA(const Lane& lane, const Index i) {
         const S* const from = x.data() + i * d;
         S* const to = u.data() + i * d;
-        const S square = lane.template sum<S>(d, [=](const Index c) { return from[c] * from[c]; });
+        const S most = lane.template max<S>(
+            d, [=](const Index c) { return from[c] < 0 ? -from[c] : from[c]; });
+        // Squares of what is larger or smaller may be no numbers. A vector of zeros gives NaN.
+        const S unit = most > S(1e-15) && most < S(1e15) ? S(1) : most;
+        const S square = lane.template sum<S>(d, [=](const Index c) {
+          const S part = from[c] / unit;
+          return part * part;
+        });
         const S scale = S(1) / ::sqrt(square);
-        lane.for_each(d, [=](const Index c) { to[c] = scale * from[c]; });
-        lane.once([=]() { inverse.data()[i] = scale; });
+        lane.for_each(d, [=](const Index c) { to[c] = scale * (from[c] / unit); });
+        lane.once([=]() { inverse.data()[i] = scale / unit; });
       });
 }
 
@@ -114,7 +121,7 @@ Index published_power(const Cell& cell, Index numerator) {
     if (cell.count <= 4000 && cell.dimension >= 1024) q = 40;
   }
   const double ratio = static_cast<double>(q) / std::log(static_cast<double>(cell.dimension));
-  return std::min(static_cast<Index>(ratio), largest_power);
+  return static_cast<Index>(std::min(ratio, static_cast<double>(largest_power)));
 }
 
 double published_learning_rate(const Cell& cell) { return cell.dimension <= 1024 ? 0.005 : 0.0025; }

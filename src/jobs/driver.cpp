@@ -34,10 +34,20 @@ void share_outcomes(std::vector<Member>& members, const Communicator& world, boo
   const double* n = numbers.data();
   for (Member& m : members) {
     m.ran = n[0] > 0;
-    m.outcome = {
-        n[1] > 0, n[2] > 0, n[3], static_cast<Index>(n[4]), n[5], static_cast<Index>(n[6])};
+    if (m.ran) {
+      m.outcome = {
+          n[1] > 0, n[2] > 0, n[3], static_cast<Index>(n[4]), n[5], static_cast<Index>(n[6])};
+    }
     n += 7;
   }
+}
+
+/// The targets behind the losses; 0 where no member has one.
+Index targets_of(const std::vector<Member>& members) {
+  for (const Member& m : members) {
+    if (std::isfinite(m.outcome.loss)) return m.outcome.targets;
+  }
+  return 0;
 }
 
 void print_summary(const std::vector<Member>& members, const std::string& directory,
@@ -47,16 +57,20 @@ void print_summary(const std::vector<Member>& members, const std::string& direct
   for (const Member& m : members) {
     const Outcome& o = m.outcome;
     char text[160];
-    std::snprintf(text, sizeof text, "%-18s %11.4f %11.2f %12s %10.0f  %s",
-                  m.name.empty() ? "(one)" : m.name.c_str(), o.loss, std::exp(o.loss),
-                  format_count(o.parameters_trainable).c_str(), o.tokens_per_second,
+    std::snprintf(text, sizeof text, "%-18s %11s %11s %12s %10s  %s",
+                  m.name.empty() ? "(one)" : m.name.c_str(), format_fixed(o.loss, 4).c_str(),
+                  perplexity_text(o.loss, 2).c_str(),
+                  m.ran ? format_count(o.parameters_trainable).c_str() : "-",
+                  format_fixed(o.tokens_per_second, 0).c_str(),
                   !m.ran       ? "not run"
                   : o.finished ? "finished"
                                : "to be continued");
     console.line(text);
   }
+  const Index targets = targets_of(members);
   console.line("nats/token: mean negative log-likelihood over " +
-               format_count(members.front().outcome.targets) + " validation targets;");
+               (targets > 0 ? format_count(targets) + " validation targets;"
+                            : std::string("validation targets; -: not measured;")));
   console.line("perplexity: its exponential, per token. Files in " + directory);
 }
 

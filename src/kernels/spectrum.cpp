@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "utils/error.hpp"
+#include "utils/finite.hpp"
 
 namespace lexikos {
 namespace {
@@ -13,10 +14,13 @@ using Host = Kokkos::DefaultHostExecutionSpace;
 using HostRange = Kokkos::RangePolicy<Host, Kokkos::IndexType<Index>>;
 
 constexpr Index panel_width = 32;  // reflections between two updates of the matrix
+// Of a column, in a matrix of elements of about 1: what is below counts as 0. Its square and one
+// over that are finite, which those of a nearly dependent column of rounding errors are not.
+constexpr double shortest = 0x1p-200;
 
-/// A symmetric matrix while it is being reduced. The reflections v of a panel and their partners w
-/// are kept aside, so that the matrix is read once a column and written once a panel:
-/// the current matrix is A - sum over the panel (v w^T + w v^T).
+/// A symmetric matrix of elements of about 1 while it is being reduced. The reflections v of a
+/// panel and their partners w are kept aside, so that the matrix is read once a column and written
+/// once a panel: the current matrix is A - sum over the panel (v w^T + w v^T).
 class Reduction {
  public:
   Reduction(double* matrix, Index n)
@@ -52,10 +56,10 @@ class Reduction {
     const Index first = column + 1;
     if (first >= n_) return;
     const double length = norm(x, first);
+    if (length < shortest) return;  // nothing to clear
     const double lead = x[first];
     const double image = lead > 0 ? -length : length;
     beside_[column] = image;
-    if (length == 0) return;  // nothing to clear
     x[first] = lead - image;
     // H = I - tau x x^T with tau = 2 / |x|^2, and |x|^2 = 2 length (length + |lead|).
     make_partner(x, first, 1.0 / (length * (length + std::abs(lead))));
@@ -179,11 +183,20 @@ void ql_iterations(std::vector<double>& d, std::vector<double>& e) {
 }  // namespace
 
 std::vector<double> symmetric_eigenvalues(double* matrix, Index n) {
-  if (n == 0) return {};
+  if (first_not_finite(matrix, n * n) >= 0) {
+    fail(Status::numerical, "spectrum: the matrix has elements that are not finite");
+  }
+  double largest = 0;
+  for (Index i = 0; i < n * n; ++i) largest = std::max(largest, std::abs(matrix[i]));
+  if (largest == 0) return std::vector<double>(static_cast<std::size_t>(n), 0.0);
+  // Elements of about 1, whose products neither overflow nor vanish.
+  const int exponent = std::ilogb(largest);
+  for (Index i = 0; i < n * n; ++i) matrix[i] = std::ldexp(matrix[i], -exponent);
   Reduction reduction(matrix, n);
   reduction.run();
   std::vector<double> values = std::move(reduction.diagonal());
   ql_iterations(values, reduction.beside());
+  for (double& x : values) x = std::ldexp(x, exponent);
   std::sort(values.begin(), values.end());
   return values;
 }

@@ -10,7 +10,8 @@ namespace lexikos {
 
 /// All eigenvalues of `matrix` [n n], ascending. Both triangles are read; `matrix` is destroyed.
 /// The error is a small multiple of n u ||A||. Cost: 4/3 n^3 multiply-adds, limited by memory.
-/// Throws Error(numerical) where QL does not converge (a NaN in the matrix).
+/// Throws Error(numerical) where an element is not finite, or QL does not converge. An eigenvalue
+/// past the largest double is infinite.
 std::vector<double> symmetric_eigenvalues(double* matrix, Index n);
 
 }  // namespace lexikos

@@ -33,6 +33,8 @@ double BinLoss::loss() const { return mean(nll, targets); }
 
 double Evaluation::loss() const { return mean(nll, targets); }
 
+bool Evaluation::finite() const { return targets == 0 || std::isfinite(nll); }
+
 double ValidationRow::perplexity() const { return std::exp(loss); }
 
 double FrequencyRow::perplexity() const { return std::exp(loss); }
@@ -45,7 +47,8 @@ const RowGroup<ValidationRow> ValidationRow::group = {
      {"loss", "nats per token",
       "cross entropy summed over the validation targets and divided by their number",
       &ValidationRow::loss},
-     {"perplexity", "1", "exp(loss), per token", &ValidationRow::perplexity},
+     {"perplexity", "1", "exp(loss), per token; infinite where it is past the largest double",
+      &ValidationRow::perplexity},
      {"targets", "tokens", "number of targets that were scored", &ValidationRow::targets}}};
 
 const RowGroup<FrequencyRow> FrequencyRow::group = {
@@ -61,8 +64,11 @@ const RowGroup<FrequencyRow> FrequencyRow::group = {
      {"ids", "1", "ids of the vocabulary in this bin", &FrequencyRow::ids},
      {"targets", "tokens", "validation targets whose id is in this bin", &FrequencyRow::targets},
      {"loss", "nats per token",
-      "cross entropy summed over these targets and divided by their number", &FrequencyRow::loss},
-     {"perplexity", "1", "exp(loss), per token of this bin", &FrequencyRow::perplexity}},
+      "cross entropy summed over these targets and divided by their number; NaN without targets",
+      &FrequencyRow::loss},
+     {"perplexity", "1",
+      "exp(loss), per token of this bin; infinite where it is past the largest double",
+      &FrequencyRow::perplexity}},
     /* may_be_absent = */ true};
 
 void append(History& history, const Evaluation& e, Index step, Index tokens) {

@@ -27,7 +27,8 @@ struct Evaluation {
   Index targets = 0;
   double nll = 0;             ///< nats, summed over the targets
   std::vector<BinLoss> bins;  ///< ascending; every target is in one. Empty without training counts
-  double loss() const;        ///< nats per token
+  double loss() const;        ///< nats per token; NaN without targets
+  bool finite() const;        ///< false: the loss was computed, and is no number
 };
 
 /// The validation targets in all.

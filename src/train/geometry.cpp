@@ -12,10 +12,12 @@ const RowGroup<GeometryRow> GeometryRow::group = {
     {step_column<GeometryRow>(),
      tokens_column<GeometryRow>(),
      {"matrix", "1", "0: the input matrix, one row a token; 1: the head's", &GeometryRow::matrix},
-     {"mu", "1", "mean of the cosines of all pairs of rows", &GeometryRow::mu},
+     {"mu", "1", "mean of the cosines of all pairs of rows; NaN where there is no pair",
+      &GeometryRow::mu},
      {"sigma", "1", "their standard deviation", &GeometryRow::sigma},
      {"epsilon", "1", "mu + 2 sigma", &GeometryRow::epsilon},
-     {"epsilon_centred", "1", "the same of the rows less their mean",
+     {"epsilon_centred", "1",
+      "the same of the rows less their mean; NaN where fewer than two differ from it",
       &GeometryRow::epsilon_centred}},
     /* may_be_absent = */ true};
 
@@ -27,7 +29,9 @@ void measure_geometry(Model<float>& model, const Communicator& comm, Index step,
     const capacity::MatrixReport report = capacity::analyse(
         WeightMatrix::over(rows.data(), model.shape().vocabulary, model.shape().width, name),
         settings, comm);
-    const capacity::SetStatistics &raw = report.sets[0], &centred = report.sets[1];
+    const capacity::SetStatistics none;  // of a matrix without two rows that have a direction
+    const capacity::SetStatistics& raw = report.sets.empty() ? none : report.sets[0];
+    const capacity::SetStatistics& centred = report.sets.empty() ? none : report.sets[1];
     history.append(GeometryRow{step, tokens, matrix, raw.mean, raw.deviation, raw.epsilon(),
                                centred.epsilon()});
   };

@@ -16,7 +16,9 @@ struct GeometryRow {
   static const RowGroup<GeometryRow> group;
 };
 
-/// Adds a row of the input matrix, and one of the head's where that is another. Collective.
+/// Adds a row of the input matrix, and one of the head's where that is another. What its rows do
+/// not define (fewer than two that are not zero, or that differ from their mean) is NaN. Throws
+/// Error(numerical) where a value is not finite. Collective.
 void measure_geometry(Model<float>& model, const Communicator& comm, Index step, Index tokens,
                       History& history);
 

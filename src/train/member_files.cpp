@@ -4,7 +4,10 @@
 #include <filesystem>
 
 #include "parallel/slice_reader.hpp"
+#include "state/finite.hpp"
 #include "utils/error.hpp"
+#include "utils/finite.hpp"
+#include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
@@ -85,6 +88,30 @@ std::vector<NamedArray<float>> arrays_into(const HostArena& slice, ArenaRange ra
   return arrays;
 }
 
+/// What a file brought must be numbers, before anything is computed of it.
+void require_finite_from(const std::string& path, const Parameters<float>& parameters) {
+  require_finite(parameters, Status::file, "cannot use '" + path + "'",
+                 "go on from another checkpoint");
+}
+
+/// What a file is to keep must be numbers, or it takes the place of one that has them.
+void require_finite_for(const std::string& path, const Parameters<float>& parameters) {
+  require_finite(parameters, Status::numerical, "cannot write '" + path + "'",
+                 "older checkpoints are as they were; lower optimizer.learning_rate or "
+                 "optimizer.clip_norm where training made it so");
+}
+
+/// The same of rows [begin, ...) of one of the two matrices of an embedding.h5.
+void require_finite_rows(const char* matrix, Index begin, Index width, const float* rows,
+                         Index count) {
+  const Index bad = first_not_finite(rows, count * width);
+  if (bad < 0) return;
+  fail(Status::numerical, std::string("cannot write embedding.h5: its matrix '") + matrix +
+                              "' has " + format_real(rows[bad]) + " at row " +
+                              std::to_string(begin + bad / width) + ", column " +
+                              std::to_string(bad % width) + "; the model computes no numbers");
+}
+
 /// Rows of a device matrix as float in host memory.
 void copy_rows(const View2<float>& rows, float* out) {
   const Buffer<float> packed(without_initializing("Lexikos::embedding_file::rows"), rows.size());
@@ -106,6 +133,7 @@ void make_directory(const std::string& path) {
 
 void save_state(const std::string& folder, const CheckpointHeader& header,
                 const Parameters<float>& parameters, const History& history) {
+  require_finite_for(checkpoint_path(folder, header.step), parameters);
   const HostState host = mirror_state(parameters);
   Kokkos::deep_copy(host.values, parameters.values());
   Kokkos::deep_copy(host.moment1, parameters.first_moments());
@@ -120,6 +148,7 @@ void save_shared_state(const Communicator& comm, const std::string& folder,
   if (comm.max(parameters.has_all_moments() ? 0.0 : 1.0) == 0.0) {
     return comm.on_root([&] { save_state(folder, header, parameters, history); });
   }
+  comm.on_all([&] { require_finite_for(checkpoint_path(folder, header.step), parameters); });
   const ParameterInfos& list = parameters.infos();
   SliceReader<float> reader(comm, {parameters.first_moments(), parameters.second_moments()},
                             parameters.arena_size());
@@ -155,6 +184,7 @@ CheckpointHeader load_state(const std::string& path, Parameters<float>& paramete
   Kokkos::deep_copy(parameters.values(), host.values);
   Kokkos::deep_copy(parameters.first_moments(), host.moment1);
   Kokkos::deep_copy(parameters.second_moments(), host.moment2);
+  require_finite_from(path, parameters);
   return header;
 }
 
@@ -163,6 +193,7 @@ CheckpointHeader load_values(const std::string& path, Parameters<float>& paramet
   const CheckpointHeader header =
       read_parameters<float>(path, arrays_of<float>(parameters.infos(), host));
   Kokkos::deep_copy(parameters.values(), host);
+  require_finite_from(path, parameters);
   return header;
 }
 
@@ -209,10 +240,12 @@ void save_embedding_file(const std::string& path, const Attributes& attributes,
   const Buffer<float> work = block_of_rows(model);
   const auto input = [&](Index begin, Index count, float* out) {
     copy_input_rows(model, work, begin, count, out);
+    require_finite_rows("input", begin, width, out, count);
   };
   const View2<float> head = model.output_matrix();
   const auto output = [&](Index begin, Index count, float* out) {
     copy_rows(View2<float>(head.data() + begin * width, count, width), out);
+    require_finite_rows("output", begin, width, out, count);
   };
   write_embedding(path, attributes, model.shape().vocabulary, width, input, output);
 }

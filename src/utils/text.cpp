@@ -110,6 +110,18 @@ std::string format_real(double value) {
   return text;
 }
 
+std::string format_fixed(double value, int digits) {
+  if (std::isnan(value)) return "-";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return std::abs(value) < 1e15 ? printed("%.*f", digits, value) : printed("%.*e", digits, value);
+}
+
+std::string perplexity_text(double loss, int digits) {
+  constexpr double most = 700;  // exp of it is 1e304
+  if (loss > most && std::isfinite(loss)) return printed("10^%.2f", loss / std::log(10.0));
+  return format_fixed(std::exp(loss), digits);
+}
+
 std::string format_count(std::int64_t value) {
   std::string digits = std::to_string(value);
   const std::size_t first = value < 0 ? 1 : 0;

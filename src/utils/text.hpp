@@ -31,6 +31,13 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// 1 -> "1.0", 1e-8 -> "1e-08"; "inf", "-inf", "nan" as TOML writes them.
 std::string format_real(double value);
 
+/// With so many digits after the point; "-" for NaN, which stands for a number never measured.
+std::string format_fixed(double value, int digits);
+
+/// exp(loss) of a loss in nats, with so many digits after the point: "10^347.44" where no double
+/// holds it, "-" for NaN.
+std::string perplexity_text(double loss, int digits);
+
 /// 1711376384 -> "1,711,376,384".
 std::string format_count(std::int64_t value);
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "utils/error.hpp"
+#include "utils/finite.hpp"
+#include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
@@ -99,6 +102,15 @@ void SafetensorsWriter::put(const void* data, std::size_t bytes) {
   if (std::fwrite(data, 1, bytes, file_.get()) != bytes) fail_writing(path_);
 }
 
+void SafetensorsWriter::refuse_value(Index at, float value) const {
+  const TensorShape& tensor = tensors_[tensor_];
+  fail(Status::numerical,
+       "cannot write '" + path_ + "': tensor '" + tensor.name + "' has " + format_real(value) +
+           " at " + place_in(written_ + at, tensor.shape) +
+           (std::isfinite(value) ? ", which is too large for " : ", no value of ") +
+           element_name(element_));
+}
+
 void SafetensorsWriter::write(const float* values, Index count) {
   if (written_ == tensors_[tensor_].size()) {
     ++tensor_;
@@ -112,13 +124,20 @@ void SafetensorsWriter::write(const float* values, Index count) {
   if (written_ + count > tensors_[tensor_].size()) {
     fail(Status::resource, "'" + tensors_[tensor_].name + "' has fewer values; a fault in Lexikos");
   }
-  written_ += count;
+  const Index bad = first_not_finite(values, count);
+  if (bad >= 0) refuse_value(bad, values[bad]);
   if (element_ == Element::f32) {
+    written_ += count;
     put(values, static_cast<std::size_t>(count) * sizeof(float));
     return;
   }
   narrow_.resize(static_cast<std::size_t>(count));
   std::transform(values, values + count, narrow_.begin(), narrow_bf16);
+  const auto lost = std::find_if(narrow_.begin(), narrow_.end(), [](std::uint16_t bits) {
+    return !std::isfinite(widen_bf16(bits));
+  });
+  if (lost != narrow_.end()) refuse_value(lost - narrow_.begin(), values[lost - narrow_.begin()]);
+  written_ += count;
   put(narrow_.data(), narrow_.size() * sizeof(std::uint16_t));
 }
 

@@ -40,7 +40,8 @@ class SafetensorsWriter {
                     Index shard_bytes);
 
   /// Appends values of the tensor at hand, or of the next one; never past a tensor's end.
-  /// Throws Error(file).
+  /// Throws Error(file); Error(numerical) that names tensor, row and column of the first value that
+  /// is not finite, or would not be in the type that is written.
   void write(const float* values, Index count);
 
   /// After the last value: waits until the disk has all files. Throws Error(file).
@@ -59,6 +60,8 @@ class SafetensorsWriter {
   void close_shard();
   void put(const void* data, std::size_t bytes);
   void write_index();
+  /// `at`: among the values at hand, behind those that are written.
+  [[noreturn]] void refuse_value(Index at, float value) const;
 
   std::string folder_;
   std::vector<TensorShape> tensors_;

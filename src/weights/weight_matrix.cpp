@@ -1,5 +1,6 @@
 #include "weights/weight_matrix.hpp"
 
+#include <cmath>
 #include <vector>
 
 namespace lexikos {

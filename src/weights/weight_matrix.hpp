@@ -1,12 +1,11 @@
 // A matrix of stored rows in host memory: a window on a mapped file, or on a buffer of the caller.
 #pragma once
 
-#include <cmath>
 #include <memory>
 #include <string>
 
 #include "utils/error.hpp"
-#include "utils/place.hpp"
+#include "utils/finite.hpp"
 #include "utils/text.hpp"
 #include "weights/element.hpp"
 
@@ -30,17 +29,6 @@ struct WeightMatrix {
             nullptr,         true};
   }
 };
-
-/// The column of the first value that is NaN or infinite; -1 where all are finite.
-inline Index first_not_finite(const double* row, Index width) {
-  double differences = 0;  // infinity less itself is NaN too
-  LEXIKOS_SIMD_SUM(differences)
-  for (Index i = 0; i < width; ++i) differences += row[i] - row[i];
-  if (differences == 0) return -1;
-  Index column = 0;
-  while (std::isfinite(row[column])) ++column;
-  return column;
-}
 
 /// Throws Error: the matrix holds `value`, which no computation can use. Status::file where a file
 /// brought it, Status::numerical where it arose here.

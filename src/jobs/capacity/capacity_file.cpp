@@ -1,6 +1,7 @@
 #include "jobs/capacity/capacity_file.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "capacity/moments.hpp"
 #include "hdf5/file.hpp"
@@ -43,26 +44,38 @@ void write_extremes(Hdf5Writer& file, const std::string& name,
   if (texts.size() == ids.size() && !texts.empty()) file.write_strings(name + "_pieces", texts);
 }
 
+/// Sets those that the rows define; the others are absent.
+void set_finite(Attributes& a, const std::vector<std::pair<const char*, double>>& values) {
+  for (const auto& [name, value] : values) {
+    if (std::isfinite(value)) a.set(name, value);
+  }
+}
+
 Attributes set_attributes(const SetStatistics& s, double width, const capacity::Law& law) {
   const double epsilon = s.epsilon(), ten = std::log(10.0);
   Attributes a;
   a.set("description", s.meaning).set("rows", s.rows).set("rows_equal_to_mean", s.lost);
   a.set("pairs", s.tally.pairs);
   if (!(s.tally.pairs > 0)) return a;
-  a.set("mu", s.mean).set("sigma", s.deviation).set("epsilon", epsilon);
+  set_finite(a, {{"mu", s.mean},
+                 {"sigma", s.deviation},
+                 {"epsilon", epsilon},
+                 {"epsilon_sqrt_d_half", epsilon * std::sqrt(width) / 2},
+                 {"skewness", s.tally.skewness()},
+                 {"smallest", s.tally.smallest},
+                 {"largest", s.tally.largest},
+                 {"mu_of_tiles", s.tally.mean()},
+                 {"sigma_of_tiles", s.tally.deviation()}});
   a.set("sigma_from", capacity::moment_source_text(s.source));
   a.set("class", capacity::capacity_class(epsilon));
-  a.set("epsilon_sqrt_d_half", epsilon * std::sqrt(width) / 2);
-  a.set("skewness", s.tally.skewness());
-  a.set("smallest", s.tally.smallest).set("largest", s.tally.largest);
-  a.set("mu_of_tiles", s.tally.mean()).set("sigma_of_tiles", s.tally.deviation());
-  a.set("log10_k_jl_textbook", capacity::log_capacity_jl(width, epsilon, law.jl_textbook) / ten);
-  a.set("log10_k_jl_random", capacity::log_capacity_jl(width, epsilon, law.jl_random) / ten);
-  a.set("log10_k_adjusted", capacity::log_capacity_adjusted(width, epsilon, law) / ten);
-  a.set("log10_k_fitted", capacity::log_capacity_fitted(width, epsilon, law) / ten);
+  set_finite(
+      a, {{"log10_k_jl_textbook", capacity::log_capacity_jl(width, epsilon, law.jl_textbook) / ten},
+          {"log10_k_jl_random", capacity::log_capacity_jl(width, epsilon, law.jl_random) / ten},
+          {"log10_k_adjusted", capacity::log_capacity_adjusted(width, epsilon, law) / ten},
+          {"log10_k_fitted", capacity::log_capacity_fitted(width, epsilon, law) / ten}});
   if (s.eigenvalues.empty()) return a;
-  a.set("effective_rank", capacity::effective_rank(s.eigenvalues));
-  a.set("participation_ratio", capacity::participation_ratio(s.eigenvalues));
+  set_finite(a, {{"effective_rank", capacity::effective_rank(s.eigenvalues)},
+                 {"participation_ratio", capacity::participation_ratio(s.eigenvalues)}});
   return a;
 }
 
@@ -97,7 +110,8 @@ void write_record(Hdf5Writer& file, const std::string& group, const CapacityReco
                                  .set("pairs_multiplied_in", r.in_double ? "double" : "fp32")
                                  .set("seconds", r.all_seconds)
                                  .set("seconds_pairs", r.pair_seconds));
-  write_list(file, group + "/norms", r.norms, "1", "Euclidean norm of each row, padding aside");
+  write_list(file, group + "/norms", r.norms, "1",
+             "Euclidean norm of each row, padding aside; the largest double where it is larger");
   write_list(file, group + "/norm_edges", r.norm_edges, "1",
              "edges of norm_counts, equal distances of ln norm");
   write_counts(file, group + "/norm_counts", r.norm_counts, "rows per bin of their norm");

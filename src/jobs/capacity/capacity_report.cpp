@@ -14,6 +14,8 @@ using capacity::ExtremePair;
 using capacity::MatrixReport;
 using capacity::SetStatistics;
 
+const char* const none = "-";
+
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   char text[256];
@@ -27,12 +29,15 @@ std::string short_name(const SetStatistics& s) {
   return s.name == "centred" ? "centred" : "reg. centred";
 }
 
+/// A number, or "-" where the rows define none.
+std::string cell(const char* format, double value) {
+  return std::isfinite(value) ? formatted(format, value) : none;
+}
+
 std::string class_text(double epsilon) {
   const int number = capacity::capacity_class(epsilon);
   return number == 0 ? "-" : std::to_string(number);
 }
-
-const char* const none = "-";
 
 /// One column of the table for each set of rows.
 std::string table_row(const MatrixReport& report, const std::string& name,
@@ -82,16 +87,15 @@ std::string statistics_text(const MatrixReport& report, const capacity::Law& law
     text += table_row(report, name, value, law);
   };
   row("number", [](Set s, Report, Law) { return format_count(s.rows); });
-  row("mu", [](Set s, Report, Law) { return formatted("%.8f", s.mean); });
-  row("sigma", [](Set s, Report, Law) { return formatted("%.8f", s.deviation); });
-  row("epsilon", [](Set s, Report, Law) { return formatted("%.6f", s.epsilon()); });
+  row("mu", [](Set s, Report, Law) { return cell("%.8f", s.mean); });
+  row("sigma", [](Set s, Report, Law) { return cell("%.8f", s.deviation); });
+  row("epsilon", [](Set s, Report, Law) { return cell("%.6f", s.epsilon()); });
   row("class", [](Set s, Report, Law) { return class_text(s.epsilon()); });
-  row("eps sqrt(D)/2", [](Set s, Report r, Law) {
-    return formatted("%.4f", s.epsilon() * std::sqrt(width_of(r)) / 2);
-  });
-  row("skewness", [](Set s, Report, Law) { return formatted("%.4f", s.tally.skewness()); });
-  row("least cosine", [](Set s, Report, Law) { return formatted("%.6f", s.tally.smallest); });
-  row("largest cosine", [](Set s, Report, Law) { return formatted("%.6f", s.tally.largest); });
+  row("eps sqrt(D)/2",
+      [](Set s, Report r, Law) { return cell("%.4f", s.epsilon() * std::sqrt(width_of(r)) / 2); });
+  row("skewness", [](Set s, Report, Law) { return cell("%.4f", s.tally.skewness()); });
+  row("least cosine", [](Set s, Report, Law) { return cell("%.6f", s.tally.smallest); });
+  row("largest cosine", [](Set s, Report, Law) { return cell("%.6f", s.tally.largest); });
   row("k JL textbook", [](Set s, Report r, Law law) {
     return capacity::capacity_text(
         capacity::log_capacity_jl(width_of(r), s.epsilon(), law.jl_textbook));
@@ -111,11 +115,11 @@ std::string statistics_text(const MatrixReport& report, const capacity::Law& law
   if (!spectra) return text;
   row("effective rank", [](Set s, Report, Law) {
     return s.eigenvalues.empty() ? std::string(none)
-                                 : formatted("%.2f", capacity::effective_rank(s.eigenvalues));
+                                 : cell("%.2f", capacity::effective_rank(s.eigenvalues));
   });
   row("participation", [](Set s, Report, Law) {
     return s.eigenvalues.empty() ? std::string(none)
-                                 : formatted("%.2f", capacity::participation_ratio(s.eigenvalues));
+                                 : cell("%.2f", capacity::participation_ratio(s.eigenvalues));
   });
   return text;
 }
@@ -170,8 +174,8 @@ std::string matrix_text(const MatrixReport& report, const capacity::Law& law,
 }
 
 std::string token_cosine_text(const capacity::TokenCosines& cosines) {
-  return formatted("  cosine of a token's two vectors: mean %.6f, sd %.6f over %s tokens\n",
-                   cosines.mean, cosines.deviation, format_count(cosines.tokens).c_str());
+  return "  cosine of a token's two vectors: mean " + cell("%.6f", cosines.mean) + ", sd " +
+         cell("%.6f", cosines.deviation) + " over " + format_count(cosines.tokens) + " tokens\n";
 }
 
 std::string speed_text(const MatrixReport& report, double gemm_rate) {
@@ -197,7 +201,8 @@ std::string capacity_definitions() {
          "k: how many directions fit at this epsilon (Johnson-Lindenstrauss, adjusted,\n"
          "four-parameter law). effective rank: exp of the entropy of the singular values\n"
          "of the unit rows U over their sum; participation: (sum)^2 / sum of squares of\n"
-         "the eigenvalues of U^T U.";
+         "the eigenvalues of U^T U. -: not defined by these rows (no two of them, no\n"
+         "two different cosines).";
 }
 
 }  // namespace lexikos

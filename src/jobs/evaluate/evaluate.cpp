@@ -8,17 +8,11 @@
 #include "train/member_files.hpp"
 #include "train/provenance.hpp"
 #include "train/trained_model.hpp"
+#include "utils/error.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
-
-std::string fixed(double value, int digits) {
-  if (!std::isfinite(value)) return "-";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 std::string range_text(const FrequencyBin& bin) {
   char text[48];
@@ -42,18 +36,18 @@ void print_line(Console& console, const std::string& a, const std::string& b, co
 
 void print(Console& console, const Evaluation& e, const RunData& data) {
   const double bytes = data.validation_bytes_per_token, words = data.validation_words_per_token;
-  console.line("loss " + fixed(e.loss(), 4) + " nats per token over " + format_count(e.targets) +
-               " targets");
-  console.line(
-      "perplexity " + fixed(std::exp(e.loss()), 3) + " per token" +
-      (std::isnan(words) ? "" : ", " + fixed(std::exp(e.loss() / words), 3) + " per word") +
-      (std::isnan(bytes) ? ""
-                         : "; " + fixed(e.loss() / bytes / std::log(2.0), 4) + " bits per byte"));
+  console.line("loss " + format_fixed(e.loss(), 4) + " nats per token over " +
+               format_count(e.targets) + " targets");
+  console.line("perplexity " + perplexity_text(e.loss(), 3) + " per token" +
+               (!(words > 0) ? "" : ", " + perplexity_text(e.loss() / words, 3) + " per word") +
+               (!(bytes > 0)
+                    ? ""
+                    : "; " + format_fixed(e.loss() / bytes / std::log(2.0), 4) + " bits per byte"));
   if (e.bins.empty()) return;
   print_line(console, "frequency in training", "ids", "targets", "nats/token", "perplexity");
   for (const BinLoss& b : e.bins) {
     print_line(console, range_text(b.bin), format_count(b.bin.ids), format_count(b.targets),
-               fixed(b.loss(), 4), fixed(std::exp(b.loss()), 2));
+               format_fixed(b.loss(), 4), perplexity_text(b.loss(), 2));
   }
 }
 
@@ -97,6 +91,12 @@ Outcome EvaluateJob::run(const JobContext& context) {
                              data, comm, trained->model);
   const Evaluation found = evaluator.run(ExecSpace());
   const double seconds = clock.seconds();
+  if (!found.finite()) {
+    fail(Status::numerical, "the loss of '" + path + "' over " + format_count(found.targets) +
+                                " validation targets is " + format_real(found.loss()) +
+                                ": its values are finite and what the model computes of them is "
+                                "not; evaluate an earlier checkpoint (-r)");
+  }
   print(console, found, data);
   write(*trained, data, found, comm);
   // One member's numbers are on the console already.

@@ -93,8 +93,7 @@ class CellRun {
     for (Index trial = 1; trial <= s_.trials; ++trial) {
       vectors_.draw(s_.seed, stream_name(request_, trial));
       vectors_.pass(space_, false);
-      result_.at.push_back(trial);
-      result_.epsilons.push_back(vectors_.read(space_).epsilon);
+      record(trial, vectors_.read(space_));
       console_.progress(trial, s_.trials, clock.seconds());
     }
     result_.epsilon = *std::min_element(result_.epsilons.begin(), result_.epsilons.end());
@@ -102,14 +101,15 @@ class CellRun {
 
   void record(Index step, const packing::Pass& pass) {
     if (!std::isfinite(pass.loss) || !std::isfinite(pass.epsilon)) {
-      fail(Status::numerical, "the loss of the packing of " + std::to_string(request_.count) +
-                                  " vectors in " + std::to_string(request_.dimension) +
-                                  " dimensions is not finite at step " + std::to_string(step) +
-                                  "; lower packing.learning_rate");
+      fail(Status::numerical,
+           "the cosines of the packing of " + std::to_string(request_.count) + " vectors in " +
+               std::to_string(request_.dimension) + " dimensions are not finite at " +
+               (optimised(s_) ? "step " + std::to_string(step) + "; lower packing.learning_rate"
+                              : "trial " + std::to_string(step) + "; choose another seed"));
     }
     result_.at.push_back(step);
     result_.epsilons.push_back(pass.epsilon);
-    result_.losses.push_back(pass.loss);
+    if (optimised(s_)) result_.losses.push_back(pass.loss);
   }
 
   const PackingSettings& s_;

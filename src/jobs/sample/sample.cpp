@@ -11,6 +11,8 @@
 #include "train/member_files.hpp"
 #include "train/provenance.hpp"
 #include "train/trained_model.hpp"
+#include "utils/error.hpp"
+#include "utils/finite.hpp"
 #include "utils/text.hpp"
 #include "utils/text_file.hpp"
 
@@ -143,6 +145,18 @@ class Continuation {
     return std::all_of(ended_.begin(), ended_.end(), [](bool x) { return x; });
   }
 
+  /// Of the next id. Throws Error(numerical) where one of them is not finite.
+  [[nodiscard]] const float* logits_of(Index text) const {
+    const float* logits = generator_.logits(text);
+    const Index bad = first_not_finite(logits, vocabulary_);
+    if (bad < 0) return logits;
+    fail(Status::numerical, "the logit of id " + std::to_string(bad) + " after " +
+                                std::to_string(generator_.places()) + " ids of sample " +
+                                std::to_string(first_ + text) + " is " + format_real(logits[bad]) +
+                                ": the checkpoint's values are finite and what the model computes "
+                                "of them is not; sample an earlier one (-r)");
+  }
+
   /// The next id of each text; a text that has ended goes on with its last one, unheard.
   Ids choose_all() {
     const ChoiceSettings how{settings_.temperature, settings_.top_p};
@@ -151,7 +165,7 @@ class Continuation {
       if (!ended_[i]) {
         const Index text = static_cast<Index>(i);
         const double u = draw(settings_.seed, first_ + text, generator_.places());
-        texts_[i].push_back(choose(generator_.logits(text), vocabulary_, how, u));
+        texts_[i].push_back(choose(logits_of(text), vocabulary_, how, u));
         ended_[i] = static_cast<Index>(texts_[i].back()) == settings_.stop_id;
       }
       ids.push_back(texts_[i].back());

@@ -51,7 +51,8 @@ struct TaskView {
     for (const Index d : documents) {
       sum += 1.0 / static_cast<double>(requests.first_request[d + 1] - requests.first_request[d]);
     }
-    return sum / static_cast<double>(documents.size());
+    return documents.empty() ? std::numeric_limits<double>::quiet_NaN()
+                             : sum / static_cast<double>(documents.size());
   }
 };
 
@@ -79,20 +80,24 @@ TaskMetric text_metric(const TaskView& view, const std::string& name) {
 
 }  // namespace
 
-double TaskMetric::value() const {
+double TaskMetric::mean() const {
   const auto sum = [](const std::vector<double>& v) {
     return std::accumulate(v.begin(), v.end(), 0.0);
   };
-  const double score = sum(numerator) / sum(weight);
-  return exponential ? std::exp(score) : score;
+  const double total = sum(weight);
+  return total > 0 ? sum(numerator) / total : std::numeric_limits<double>::quiet_NaN();
 }
+
+double TaskMetric::value() const { return exponential ? std::exp(mean()) : mean(); }
 
 Index chosen(const Requests& requests, const std::vector<double>& log_likelihood, Index document,
              const std::vector<std::int64_t>* lengths) {
   const Index first = requests.first_request[document];
+  // Nothing is said by a choice without letters, so that it is never the likeliest for its length.
   const auto value = [&](Index r) {
-    return lengths == nullptr ? log_likelihood[r]
-                              : log_likelihood[r] / static_cast<double>((*lengths)[r]);
+    if (lengths == nullptr) return log_likelihood[r];
+    const auto length = static_cast<double>((*lengths)[r]);
+    return length > 0 ? log_likelihood[r] / length : -std::numeric_limits<double>::infinity();
   };
   Index best = first;
   for (Index r = first + 1; r < requests.first_request[document + 1]; ++r) {

@@ -18,11 +18,14 @@ struct TaskMetric {
   bool exponential = false;
   double chance = 0;  ///< of accuracies over choices: mean accuracy of a blind choice; else NaN
 
+  /// sum(numerator) / sum(weight); NaN where the weights are none: no documents, words or bytes.
+  [[nodiscard]] double mean() const;
+  /// mean() or its exponential; infinite where that is past the largest double.
   [[nodiscard]] double value() const;
 };
 
 /// The document's choice with the largest log-likelihood, each divided by `lengths` (null: as it
-/// is); the first of equal ones.
+/// is); the first of equal ones. A choice of length 0 loses against any other.
 Index chosen(const Requests& requests, const std::vector<double>& log_likelihood, Index document,
              const std::vector<std::int64_t>* lengths);
 

@@ -1,6 +1,7 @@
 #include "jobs/tasks/tasks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "data/requests/requests_file.hpp"
@@ -86,6 +87,13 @@ Metrics metrics_of(const Requests& requests, const RequestScores& scores) {
   return found;
 }
 
+/// "-" where there is none.
+std::string value_text(const TaskMetric& metric) {
+  const double value = metric.value();
+  if (std::isnan(value)) return "-";
+  return std::isinf(value) ? perplexity_text(metric.mean(), 2) : format_real(value);
+}
+
 void print(Console& console, const Requests& requests, const RequestScores& scores,
            const Metrics& metrics, Index T, double seconds) {
   for (std::size_t t = 0; t < metrics.size(); ++t) {
@@ -93,7 +101,7 @@ void print(Console& console, const Requests& requests, const RequestScores& scor
         std::count(requests.task.begin(), requests.task.end(), static_cast<std::int64_t>(t));
     std::string text = requests.tasks[t].name + ": " + format_count(documents) + " documents";
     for (const TaskMetric& metric : metrics[t]) {
-      text += ", " + metric.name + " " + format_real(metric.value());
+      text += ", " + metric.name + " " + value_text(metric);
     }
     console.line(text);
   }

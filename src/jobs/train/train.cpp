@@ -1,7 +1,6 @@
 #include "jobs/train/train.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "jobs/model_job.hpp"
@@ -127,13 +126,11 @@ class Run {
  private:
   void evaluate(Index step) {
     const Evaluation e = evaluator_->run(ExecSpace());
+    if (!e.finite()) end_on(step, e.loss());
     append(trainer_.history(), e, step, step * settings_.batch.tokens);
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "validation step=%lld loss=%.4f nats/token perplexity=%.2f (%s targets)",
-                  static_cast<long long>(step), e.loss(), std::exp(e.loss()),
-                  format_count(e.targets).c_str());
-    console_.line(text);
+    console_.line("validation step=" + std::to_string(step) + " loss=" + format_fixed(e.loss(), 4) +
+                  " nats/token perplexity=" + perplexity_text(e.loss(), 2) + " (" +
+                  format_count(e.targets) + " targets)");
     if (step > 0 && !trainer_.finished()) files_.write_history(trainer_.history(), "running");
   }
 
@@ -157,11 +154,23 @@ class Run {
     files_.write_history(trainer_.history(), "finished");
   }
 
+  [[nodiscard]] std::string last_checkpoint() const {
+    return checkpoint_.last < 0
+               ? ", no checkpoint was written yet"
+               : ", the last checkpoint is of step " + std::to_string(checkpoint_.last);
+  }
+
+  /// The steps up to here were numbers, and what the model computes after them is not.
+  [[noreturn]] void end_on(Index step, double validation_loss) {
+    files_.write_history(trainer_.history(), "stopped");
+    fail(Status::numerical, "the validation loss is " + format_real(validation_loss) + " at step " +
+                                std::to_string(step) + last_checkpoint() +
+                                (step > 0 ? "; lower optimizer.learning_rate or optimizer.clip_norm"
+                                          : "; lower transformer.init_deviation"));
+  }
+
   [[noreturn]] void end_on(const NotFinite& found) {
-    std::string line = found.what();
-    line += checkpoint_.last < 0
-                ? ", no checkpoint was written yet"
-                : ", the last checkpoint is of step " + std::to_string(checkpoint_.last);
+    std::string line = found.what() + last_checkpoint();
     comm_.on_root([&] {
       try {
         line += ", details are in " + files_.write_post_mortem(found, trainer_.history());
@@ -176,7 +185,7 @@ class Run {
     const std::vector<double>& losses = trainer_.history().values(&ValidationRow::loss);
     return {trainer_.finished(),
             true,
-            losses.empty() ? 0.0 : losses.back(),
+            losses.empty() ? nan_value : losses.back(),
             evaluator_ ? evaluator_->targets() : 0,
             median_tokens_per_second(trainer_.history()),
             trainer_.model().parameters().count()};
