@@ -66,16 +66,16 @@ class Reader {
   }
 
   [[nodiscard]] double positive(const std::string& key, double fallback) const {
-    return positive(json_, key, fallback);
+    const Json* value = find(key);
+    return value == nullptr ? fallback : positive_of(key, *value);
   }
 
-  [[nodiscard]] double positive(const Json& table, const std::string& key, double fallback) const {
-    const Json* value = find_in(table, key);
-    if (value == nullptr) return fallback;
-    if (!value->is(Json::Kind::number) || !(value->number > 0) || !std::isfinite(value->number)) {
-      refuse(key, *value, "a number above 0 is expected");
+  /// `key` is what the value is called in messages.
+  [[nodiscard]] double positive_of(const std::string& key, const Json& value) const {
+    if (!value.is(Json::Kind::number) || !(value.number > 0) || !std::isfinite(value.number)) {
+      refuse(key, value, "a number above 0 is expected");
     }
-    return value->number;
+    return value.number;
   }
 
   [[nodiscard]] bool flag(const std::string& key, bool fallback) const {
@@ -88,6 +88,10 @@ class Reader {
   [[noreturn]] void refuse(const std::string& key, const Json& value,
                            const std::string& why) const {
     file_.refuse(key + " = " + shown(value) + ": " + why);
+  }
+  [[noreturn]] void refuse_default(const std::string& key, Index value,
+                                   const std::string& why) const {
+    file_.refuse(key + " is absent and so " + std::to_string(value) + ": " + why);
   }
 
  private:
@@ -261,21 +265,22 @@ double rotary_base(const Reader& reader) {
   constexpr const char* name = "rope_theta";
   std::string said;  // where the base was found
   double base = 10000.0;
-  const auto take = [&](const std::string& key, const Json& value, double found) {
+  const auto take = [&](const std::string& key, const Json& value) {
+    const double found = reader.positive_of(key, value);
     if (!said.empty() && found != base) {
       reader.refuse(key, value, "and " + said + " = " + format_real(base) + "; leave one of them");
     }
     base = found;
     said = key;
   };
-  if (const Json* top = reader.find(name)) take(name, *top, reader.positive(name, base));
+  if (const Json* top = reader.find(name)) take(name, *top);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Json* table = reader.find(key);
     if (table == nullptr) continue;
     if (!table->is(Json::Kind::object)) reader.refuse(key, *table, "a table is expected");
     refuse_other_rotary(reader, key, *table);
     if (const Json* value = Reader::find_in(*table, name)) {
-      take(std::string(key) + "." + name, *value, reader.positive(*table, name, base));
+      take(std::string(key) + "." + name, *value);
     }
   }
   const Json* partial = reader.find("partial_rotary_factor");
@@ -296,13 +301,14 @@ Index end_of_text(const Reader& reader, Index vocabulary) {
 
 void check_heads(const Reader& reader, const Family& family, const LlamaConfig& c) {
   const auto refuse = [&](const char* key, const std::string& why) {
-    reader.refuse(key, *reader.find(key), why);
+    if (const Json* given = reader.find(key)) reader.refuse(key, *given, why);
+    reader.refuse_default(key, c.kv_heads, why);
   };
   if (c.width % c.heads != 0) {
     refuse("num_attention_heads", "it does not divide hidden_size = " + std::to_string(c.width));
   }
   if (c.heads % c.kv_heads != 0) {
-    refuse("num_key_value_heads",
+    refuse("num_key_value_heads",  // the one key here that may be absent
            "it does not divide num_attention_heads = " + std::to_string(c.heads));
   }
   const Index head_width = c.width / c.heads;

@@ -9,7 +9,6 @@
 
 #include "utils/error.hpp"
 #include "utils/finite.hpp"
-#include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
@@ -104,10 +103,12 @@ void SafetensorsWriter::put(const void* data, std::size_t bytes) {
 
 void SafetensorsWriter::refuse_value(Index at, float value) const {
   const TensorShape& tensor = tensors_[tensor_];
+  char number[32];
+  std::snprintf(number, sizeof number, "%.6g", static_cast<double>(value));
   fail(Status::numerical,
-       "cannot write '" + path_ + "': tensor '" + tensor.name + "' has " + format_real(value) +
-           " at " + place_in(written_ + at, tensor.shape) +
-           (std::isfinite(value) ? ", which is too large for " : ", no value of ") +
+       "cannot write '" + path_ + "': tensor '" + tensor.name + "' has " + number + " at " +
+           place_in(written_ + at, tensor.shape) +
+           (std::isfinite(value) ? ", which is too large for " : ", which is no value of ") +
            element_name(element_));
 }
 

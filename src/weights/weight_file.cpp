@@ -13,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t widest_row = std::uint64_t{1} << 32;  // bytes, of a matrix without rows
+
 // The names that model families give their matrices, in the order of README.md.
 constexpr const char* input_names[] = {
     "model.embed_tokens.weight",           // llama, mistral, qwen, gemma, phi-3, olmo2, smollm
@@ -117,11 +119,14 @@ TensorEntry formats::stored_tensor(const File& file, const std::string& name,
       file->refuse(who + "has rows of " + std::to_string(width) +
                    " values; Q8_0 wants a multiple of 32");
     }
-    // Of one row at least: a width that the file has not is no width, even of no rows.
+    // Of one row at least: no rows may still be too wide for any memory.
     const auto bytes = checked_bytes(*element, std::max<Index>(rows, 1), width);
-    if (!bytes || offset > file->size() || *bytes > file->size() - offset) {
-      if (rows > 0) file->refuse(who + "goes past the end; the file is truncated");
+    if (rows == 0 && (!bytes || *bytes > widest_row)) {
       file->refuse(who + "of shape " + shape_text(shape) + " has no values");
+    }
+    const std::uint64_t needed = rows == 0 ? 0 : bytes.value_or(file->size() + 1);
+    if (offset > file->size() || needed > file->size() - offset) {
+      file->refuse(who + "goes past the end; the file is truncated");
     }
     return {file->path() + ":" + name, rows, width, *element, file->data() + offset, file, false};
   };

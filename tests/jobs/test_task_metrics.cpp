@@ -53,3 +53,18 @@ TEST_CASE("a last word of two ids counts once, pages by their words and bytes") 
   CHECK(pages[1].value() == Approx(std::exp(10.0 / 15)));
   CHECK(pages[2].value() == Approx(10.0 / 15 / std::log(2.0)));
 }
+
+TEST_CASE("what was never measured is NaN, and a choice without letters is never chosen") {
+  ListedRequests list;
+  list.question(ids(2), {{ids(1), 0, 0}, {ids(1), 4, 4}}, 1);
+  list.page(0, ids(20), 0, 0);
+  RequestScores scores;
+  scores.log_likelihood = {0.0, -12.0, -8.0};  // 0 / 0 would be neither more nor less than others
+  scores.greedy = {0, 0, 0};
+  const std::vector<TaskMetric> choices = task_metrics(list.requests, scores, 0);
+  CHECK(choices[0].value() == 0.0);
+  CHECK(choices[1].value() == 1.0);
+  CHECK(choices[2].value() == 1.0);
+  for (const TaskMetric& m : task_metrics(list.requests, scores, 1)) CHECK(std::isnan(m.value()));
+  for (const TaskMetric& m : task_metrics(list.requests, scores, 2)) CHECK(std::isnan(m.value()));
+}

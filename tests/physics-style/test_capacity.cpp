@@ -407,11 +407,12 @@ TEST_CASE("what is refused", "[capacity]") {
   SECTION("a NaN, with the number of its row; the first of several") {
     values[37 * 4 + 2] = not_a_number;
     values[44 * 4] = infinity;
-    CHECK(error_of(hold(values, 50, 4)).find("row 37 ") != std::string::npos);
+    CHECK(error_of(hold(values, 50, 4)).find("row 37, column 2 is nan") != std::string::npos);
   }
   SECTION("an infinity in bf16") {
     values[3] = -infinity;
-    CHECK(error_of(hold(values, 50, 4, Stored::bf16)).find("row 0 ") != std::string::npos);
+    CHECK(error_of(hold(values, 50, 4, Stored::bf16)).find("row 0, column 3 is -inf") !=
+          std::string::npos);
   }
   SECTION("fewer than two rows") {
     CHECK(error_of(hold({1, 2, 3, 4}, 1, 4)).find("two are needed") != std::string::npos);
@@ -505,11 +506,47 @@ TEST_CASE("eigenvalues of symmetric matrices", "[capacity]") {
       CHECK(std::abs(values[i] - exact) < 1e-15 * double(n) * double(n * n));
     }
   }
+  SECTION("equal elements of any size: columns of rounding errors, ever smaller, are nothing") {
+    for (const double each : {1.0, 0.1, 1e-300, 1e300, 5e-324}) {
+      for (const Index n : {2, 37, 100}) {
+        INFO(each << ", " << n);
+        Doubles a(n * n, each);
+        const Doubles values = symmetric_eigenvalues(a.data(), n);
+        const double whole = each * double(n);
+        CHECK(std::abs(values[n - 1] - whole) <= 1e-13 * whole);
+        for (Index i = 0; i + 1 < n; ++i) CHECK(std::abs(values[i]) <= 1e-13 * whole);
+      }
+    }
+  }
+  SECTION("a coupling too small to be squared") {
+    Doubles a = {1, 5e-324, 5e-324, 5e-324, 2, 0, 5e-324, 0, 3};
+    CHECK(symmetric_eigenvalues(a.data(), 3) == Doubles{1, 2, 3});
+  }
+  SECTION("what is not finite") {
+    for (const double bad : {not_a_number, infinity}) {
+      Doubles a = {1, 0, 0, bad};
+      CHECK_THROWS_AS(symmetric_eigenvalues(a.data(), 2), Error);
+    }
+  }
   SECTION("zero and one by one") {
     Doubles a = {4.0};
     CHECK(symmetric_eigenvalues(a.data(), 1) == Doubles{4.0});
     Doubles zero(25, 0.0);
     CHECK(symmetric_eigenvalues(zero.data(), 5) == Doubles(5, 0.0));
+  }
+}
+
+TEST_CASE("a matrix that was computed here", "[capacity]") {
+  const AnalysisSettings settings = settings_of(true);
+  std::vector<float> rows = {0, 0, 1, 2, 0, 0};
+  const WeightMatrix matrix = WeightMatrix::over(rows.data(), 3, 2, "rows");
+  CHECK(analyse(matrix, settings, world()).sets.empty());  // one row: no pair, and no file's fault
+  rows[5] = std::numeric_limits<float>::infinity();
+  try {
+    analyse(matrix, settings, world());
+    FAIL("an infinity is no number");
+  } catch (const Error& error) {
+    CHECK(error.status() == Status::numerical);
   }
 }
 

@@ -81,6 +81,25 @@ TEMPLATE_TEST_CASE("loss and largest cosine are those of a plain loop", "", floa
   }
 }
 
+TEST_CASE("vectors whose squares are no numbers have cosines all the same") {
+  for (const double size : {1e-40, 1e-25, 1e25, 1e37}) {
+    const Index k = 9, d = 4;
+    Random random(3);
+    const Doubles x = random.normals(k * d);
+    Doubles sized = x;
+    for (double& value : sized) value *= size;
+    Vectors<float> vectors({d, k}, 4, 4, true);
+    put(vectors, sized);
+    INFO(size);
+    // Subnormal numbers have few digits.
+    CHECK(std::abs(run(vectors, false).epsilon - reference(x, k, d, 4).epsilon) <
+          (size < 1e-38 ? 1e-3 : 1e-6));
+  }
+  Vectors<float> zero({4, 3}, 4, 4, false);
+  put(zero, Doubles(12, 0.0));
+  CHECK_FALSE(std::isfinite(run(zero, false).loss));  // no direction: said, not 0
+}
+
 TEST_CASE("the gradient is that of central differences") {
   for (const Index power : {2, 7, 8, 17}) {
     const Index k = 11, d = 4;

@@ -278,6 +278,89 @@ class Import(ExchangeTest):
         self.assertIn("kv_heads = 2", dry.stdout)
 
 
+class TwoSources(ExchangeTest):
+    """What a folder says twice: as transformers decides, or one line that names both."""
+
+    def folder_with(self, **how):
+        config, tensors = llama.random_model()
+        self.theirs = self.folder / "theirs"
+        llama.write_folder(self.theirs, config, tensors, **how)
+        self.deck.write_text(f'[import]\nfolder = "{self.theirs}"\n[run]\nsteps = 1\n')
+        return config, tensors
+
+    def imports(self):
+        return run(["-i", self.deck, "job=import", "-d", self.folder / "run"])
+
+    def refused(self, *words):
+        result = self.imports()
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        self.assertNotIn("capacity.", result.stderr)
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_one_file_beside_an_older_index(self):
+        _, tensors = self.folder_with()
+        stale = {name: value + 1 for name, value in tensors.items()}
+        llama.write_file(self.theirs / "model-00001-of-00001.safetensors", stale, "F32")
+        (self.theirs / "model.safetensors.index.json").write_text(
+            json.dumps({"weight_map": dict.fromkeys(stale, "model-00001-of-00001.safetensors")}))
+        (self.theirs / "pytorch_model.bin").write_bytes(b"PK")
+        result = self.imports()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("model.safetensors.index.json beside it is not read", result.stdout)
+        np.testing.assert_array_equal(self.parameters(self.folder / "run")["head.weight"], tensors["lm_head.weight"])
+
+    def test_shards(self):
+        self.folder_with(shards=3)
+        first, second, _ = sorted(self.theirs.glob("*.safetensors"))
+        moved = self.theirs / "elsewhere"
+        second.rename(moved)
+        self.refused(second.name, "No such file", "check import.folder")
+        moved.rename(second)
+        tensors = {name: value for name, (_, value) in llama.read_file(second).items()}
+        name = next(iter(llama.read_file(first)))
+        llama.write_file(second, {**tensors, name: llama.read_file(first)[name][1]}, "F32")
+        self.refused(f"both '{first.name}' and '{second.name}' have tensor '{name}'")
+        (self.theirs / "model.safetensors.index.json").unlink()
+        self.refused(first.name, "neither model.safetensors nor model.safetensors.index.json", "check import.folder")
+
+    def test_weights_that_are_not_read(self):
+        self.folder_with()
+        (self.theirs / "model.safetensors").rename(self.theirs / "pytorch_model.bin")
+        self.refused("'pytorch_model.bin', a pickle", "check import.folder")
+        (self.theirs / "config.json").unlink()
+        self.refused("config.json", "check import.folder")
+
+    def test_an_adapter_beside_the_weights(self):
+        self.folder_with()
+        (self.theirs / "adapter_config.json").write_text("{}")
+        self.refused("adapter_config.json", "merge")
+
+    def test_a_tied_head_stored_in_another_type(self):
+        config, tensors = llama.random_model(tied=True)
+        self.theirs = self.folder / "theirs"
+        exact = np.round(tensors["model.embed_tokens.weight"] * 8) / 8
+        tensors["model.embed_tokens.weight"] = exact
+        llama.write_folder(self.theirs, config, tensors, shards=2)
+        llama.write_file(self.theirs / "head", {"lm_head.weight": exact}, "F16")
+        index = json.loads((self.theirs / "model.safetensors.index.json").read_text())
+        index["weight_map"]["lm_head.weight"] = "head"
+        (self.theirs / "model.safetensors.index.json").write_text(json.dumps(index))
+        self.deck.write_text(f'[import]\nfolder = "{self.theirs}"\n[run]\nsteps = 1\n')
+        result = self.imports()
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_config_of_no_such_file(self):
+        """Sizes past what the file holds: said before there is memory for them."""
+        config, tensors = self.folder_with()
+        llama.write_folder(self.theirs, {**config, "vocab_size": 2 ** 31}, tensors)
+        self.refused("[61 x 32]", "[2147483648 x 32]")
+        llama.write_folder(self.theirs, {**config, "num_hidden_layers": 60000}, tensors)
+        self.refused("no tensor 'model.layers.2.")
+
+
 class Refusals(ExchangeTest):
     def refused(self, status, deck, *words, arguments=()):
         for ranks in (0, 2):
