@@ -27,9 +27,9 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
-def printable(text: str) -> str:
-    """Control characters, lone surrogates and bytes of names that are not UTF-8 as escapes such as \\x1b."""
-    return "".join(c if c.isprintable() else _escape(c) for c in text) if not text.isprintable() else text
+def printable(text: str, but: str = "") -> str:
+    """Control characters (`but` these), lone surrogates and bytes of names that are not UTF-8 as escapes such as \\x1b."""
+    return text if text.isprintable() else "".join(c if c.isprintable() or c in but else _escape(c) for c in text)
 
 
 def _escape(character: str) -> str:

@@ -2,6 +2,7 @@
 
 import codecs
 import errno
+import functools
 import io
 import logging
 import os
@@ -130,6 +131,12 @@ def remark(words: str) -> None:
 def warn(words: str) -> None:
     """A line on stderr that does not end the program."""
     print(f"note: {one_line(words)}", file=sys.stderr, flush=True)
+
+
+@functools.cache
+def warn_once(words: str) -> None:
+    """The same, however often it is said."""
+    warn(words)
 
 
 def standard_input() -> bytes:

@@ -22,14 +22,14 @@ def parsed(text: str) -> dict[str, object]:
         return dict(_lines(text))
     try:
         return dict(_flat(tomllib.loads(text)))
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # TOMLDecodeError is a ValueError
         return {}
 
 
 def seed(member: Member) -> int | None:
     """The seed of initial values and data order; None if the deck does not say."""
     found = settings(member).get("seed")
-    return found if isinstance(found, int) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def _flat(table: dict, prefix: str = ""):
@@ -56,7 +56,7 @@ def _value(text: str) -> object:
     """TOML's strings, numbers, booleans and one-line arrays are JSON's; what is not stays text."""
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # JSONDecodeError is a ValueError
         return text
 
 

@@ -7,8 +7,9 @@ unit and definition stand in the file, and no line here is needed.
 import math
 from dataclasses import dataclass
 
-from .failure import FILES, Failure
+from guard.failure import FILES, Failure
 
+NOT_AVAILABLE = "N/A"
 FILE_FORM = ".4g"  # of a column of the run's files
 
 
@@ -224,11 +225,11 @@ def shown(form: str, number: object) -> str:
         return number
     if isinstance(number, tuple):
         low, high = (shown(form, end) for end in number)
-        return "N/A" if "N/A" in (low, high) else f"{low.removesuffix(' %')} to {high}"
+        return NOT_AVAILABLE if NOT_AVAILABLE in (low, high) else f"{low.removesuffix(' %')} to {high}"
     if form.startswith("capacity"):
         return capacity_text(number, up=form.endswith("up"))
     if not math.isfinite(number):
-        return "infinite" if math.isinf(number) else "N/A"
+        return NOT_AVAILABLE if math.isnan(number) else "infinite" if number > 0.0 else "-infinite"
     if form.endswith(" %"):
         return f"{100.0 * number:{form.removesuffix(' %')}} %"
     return f"{number:{form}}"
@@ -237,7 +238,7 @@ def shown(form: str, number: object) -> str:
 def capacity_text(log10_k: float, up: bool = False) -> str:
     """A number of vectors as the executable prints it: 277, 3.99e+07, 10^1234.57. A bound is rounded down, or `up`."""
     if not math.isfinite(log10_k):
-        return "N/A"
+        return NOT_AVAILABLE if math.isnan(log10_k) else "infinite" if log10_k > 0.0 else "0"
     if log10_k >= 300.0:
         return f"10^{log10_k:.2f}"
     k = 10.0 ** log10_k

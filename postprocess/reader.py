@@ -16,19 +16,29 @@ Shapes: V vocabulary, D model width, N logged steps, M validations, B bins of to
 token.
 """
 
-import contextlib
 import math
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from .failure import FILES, Failure
+from guard.failure import FILES, Failure, one_line, printable
+from guard.program import warn_once
 
-OLDEST_VERSION = {"lexikos-tasks": (2, "holds no metrics; score the requests again")}
-NEWEST_VERSION = {"lexikos-history": 2, "lexikos-evaluation": 1, "lexikos-capacity": 2, "lexikos-packing": 1,
-                  "lexikos-tasks": 2}
+from . import stored
+from .stored import numbers, plain, texts, whole_numbers
+
+# format -> oldest and newest version, what is wrong with an older one
+VERSIONS = {"lexikos-history": (0, 2, ""), "lexikos-evaluation": (0, 1, ""), "lexikos-capacity": (0, 2, ""),
+            "lexikos-packing": (0, 1, ""), "lexikos-tasks": (2, 2, "holds no metrics; score the requests again")}
+# Columns that a group with any has, and those of whole numbers.
+REQUIRED = {"history": ("step", "tokens", "train_loss"), "validation": ("step", "tokens", "loss"),
+            "frequency": ("tokens", "lower", "upper", "ids", "targets", "loss"),
+            "geometry": ("tokens", "matrix", "epsilon", "epsilon_centred")}
+LARGEST = 1 << 48  # rows, columns, vectors
+WHOLE = ("step", "tokens", "targets", "ids", "matrix")
 HISTORY, EVALUATION, TASKS, CAPACITY, CELLS = "history.h5", "evaluation.h5", "tasks.h5", "capacity.h5", "cell_*.h5"
 
 
@@ -52,8 +62,9 @@ class Member:
     columns: dict[str, Column]
 
     def text(self, name: str) -> str:
-        """A string attribute, or "unknown" if it is absent or empty."""
-        return str(self.attributes.get(name, "")) or "unknown"
+        """A string attribute, or "unknown" if it is absent or empty; on one line but for the deck."""
+        found = str(self.attributes.get(name, ""))
+        return (found if name == "deck" else one_line(found)) or "unknown"
 
     def number(self, name: str) -> float:
         """A numeric attribute, NaN if it is absent."""
@@ -166,7 +177,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.folder.resolve().name
+        return printable(self.folder.resolve().name)
 
 
 def read_run(folder: Path) -> Run:
@@ -174,7 +185,16 @@ def read_run(folder: Path) -> Run:
     folders = _member_folders(folder, HISTORY)
     if not folders:
         raise Failure(FILES, f"{folder}: no {HISTORY} in it or in a folder of it; has the run started?")
-    return Run(folder, [read_member(path) for path in folders])
+    return Run(folder, _told_apart([read_member(path) for path in folders]))
+
+
+def _told_apart(members: list[Member]) -> list[Member]:
+    """Names unlike one another: copies of a run have the same in their files."""
+    counts = Counter(member.name for member in members)
+    for member in members:
+        if counts[member.name] > 1:
+            member.name = one_line(f"{member.name} ({member.folder.name})")
+    return members
 
 
 def has_run(folder: Path) -> bool:
@@ -187,8 +207,8 @@ def read_evaluations(folder: Path) -> tuple[Run, list[str]]:
     folders = _member_folders(folder, EVALUATION)
     if not folders:
         raise Failure(FILES, f"{folder}: no {EVALUATION} in any member; the job \"evaluate\" writes it")
-    missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
-    return Run(folder, [read_member(path, EVALUATION) for path in folders]), missing
+    missing = [printable(path.name) for path in _member_folders(folder, HISTORY) if path not in folders]
+    return Run(folder, _told_apart([read_member(path, EVALUATION) for path in folders])), missing
 
 
 def what_was_evaluated(run: Run) -> dict[str, list[str]]:
@@ -210,53 +230,83 @@ def read_tasks(folder: Path) -> tuple[Run, dict[str, list[Task]], list[str]]:
     folders = _member_folders(folder, TASKS)
     if not folders:
         raise Failure(FILES, f"{folder}: no {TASKS} in it or in a folder of it; the job \"tasks\" writes it")
-    missing = [path.name for path in _member_folders(folder, HISTORY) if path not in folders]
+    missing = [printable(path.name) for path in _member_folders(folder, HISTORY) if path not in folders]
     found = {str(path): _tasks(path / TASKS) for path in folders}
-    return Run(folder, [read_member(path, TASKS) for path in folders]), found, missing
+    return Run(folder, _told_apart([read_member(path, TASKS) for path in folders])), found, missing
 
 
 def _tasks(path: Path) -> list[Task]:
-    with _open(path, "lexikos-tasks") as file, _reading(path):
-        names, descriptions = ([_plain(value) for value in file[f"tasks/{name}"][()]] for name in ("name", "description"))
-        documents = file["documents/task"][()]
-        gold, firsts, code_points = (file[name][()] for name in
-                                     ("documents/gold", "documents/first_request", "requests/code_points"))
-        metrics = _task_metrics(file["metrics"])
+    return stored.read(path, "lexikos-tasks", VERSIONS["lexikos-tasks"], _parsed_tasks)
+
+
+def _parsed_tasks(file: h5py.File) -> list[Task]:
+    names, descriptions = (texts(file[f"tasks/{name}"]) for name in ("name", "description"))
+    documents, gold, firsts, code_points = (whole_numbers(file[name]) for name in (
+        "documents/task", "documents/gold", "documents/first_request", "requests/code_points"))
+    if not names or not documents.size == gold.size == firsts.size - 1 or firsts[0] != 0 or firsts[-1] != code_points.size \
+            or np.any(np.diff(firsts) < 0):
+        raise ValueError("documents and requests do not fit together")
+    metrics = _task_metrics(file["metrics"])
     found = []
     for number, (name, description) in enumerate(zip(names, descriptions)):
         own = np.flatnonzero(documents == number)
         mine = [metric for task, metric in metrics if task == number]
-        if not own.size or np.any(np.diff(own) != 1) or any(metric.numerators.size != own.size for metric in mine):
-            raise Failure(FILES, f"{path}: damaged or incomplete (documents of {name})")
+        if not mine or not own.size or np.any(np.diff(own) != 1) or any(metric.numerators.size != own.size for metric in mine):
+            raise ValueError(f"documents of {name}")
         begins = firsts[own[0] : own[-1] + 2]
-        found.append(Task(name, description, mine, (gold[own], np.diff(begins), code_points[begins[0] : begins[-1]])))
+        found.append(Task(one_line(name), description, mine,
+                          (gold[own], np.diff(begins), code_points[begins[0] : begins[-1]])))
     return found
 
 
 def _task_metrics(group: h5py.Group) -> list[tuple[int, TaskMetric]]:
     """(row of /tasks, metric) in the file's order."""
-    columns = {name: group[name][()] for name in ("task", "first", "exponential", "chance", "numerator", "weight")}
-    cuts = [slice(begin, end) for begin, end in zip(columns["first"][:-1], columns["first"][1:])]
-    return [(int(columns["task"][i]), TaskMetric(_plain(name), columns["numerator"][cuts[i]], columns["weight"][cuts[i]],
-                                                 bool(columns["exponential"][i]), float(columns["chance"][i])))
-            for i, name in enumerate(group["name"][()])]
+    task, first, exponential = (whole_numbers(group[name]).tolist() for name in ("task", "first", "exponential"))
+    chance, numerator, weight = (numbers(group[name]).astype(float) for name in ("chance", "numerator", "weight"))
+    names = texts(group["name"])
+    if not len(names) == len(task) == len(exponential) == chance.size == len(first) - 1 or numerator.size != weight.size \
+            or first != sorted(first) or first[0] != 0 or first[-1] != weight.size:
+        raise ValueError("metrics do not fit together")
+    found = []
+    for i, name in enumerate(names):
+        own = slice(first[i], first[i + 1])
+        if not (np.all(weight[own] >= 0.0) and 0.0 < weight[own].sum() < math.inf):
+            raise ValueError(f"weights of {name}")
+        found.append((task[i], TaskMetric(one_line(name), numerator[own], weight[own], bool(exponential[i]), float(chance[i]))))
+    return found
 
 
 def _member_folders(folder: Path, name: str) -> list[Path]:
-    """The folders with a file `name`: the run's own, or those of its members."""
+    """The folders with a file `name`: the run's own, or those of its members. Both is said: one may be left of another
+    run."""
     if not folder.is_dir():
         raise Failure(FILES, f"{folder}: no such run folder")
-    return [folder] if (folder / name).is_file() else sorted(path.parent for path in folder.glob(f"*/{name}"))
+    members = sorted(path.parent for path in folder.glob(f"*/{name}"))
+    if not (folder / name).is_file():
+        return members
+    if members and name == HISTORY:
+        others = ", ".join(printable(path.name) for path in members)
+        warn_once(f"{folder}/{name} is read, and not those of the folders in it: {others}; for them remove it, or name one")
+    return [folder]
 
 
 def read_member(folder: Path, name: str = HISTORY) -> Member:
     """Attributes and columns of one history.h5 or evaluation.h5; of a tasks.h5 the attributes."""
     path = folder / name
-    with _open(path, f"lexikos-{path.stem}") as file:
-        attributes = {key: _plain(value) for key, value in file.attrs.items()}
-        groups = [] if name == TASKS else [group for group in file if isinstance(file[group], h5py.Group)]
-        columns = {f"{group}/{key}": column for group in groups for key, column in _columns(file, group).items()}
-    return Member(str(attributes.get("member") or "") or folder.resolve().name, folder, path, attributes, columns)
+    kind = f"lexikos-{path.stem}"
+    attributes, columns = stored.read(path, kind, VERSIONS[kind], _attributes if name == TASKS else _attributes_and_columns)
+    called = str(attributes.get("member") or "") or folder.resolve().name
+    return Member(one_line(called), folder, path, attributes, columns)
+
+
+def _attributes(file: h5py.File) -> tuple[dict[str, object], dict[str, Column]]:
+    return stored.attributes(file), {}
+
+
+def _attributes_and_columns(file: h5py.File) -> tuple[dict[str, object], dict[str, Column]]:
+    groups = [group for group in file if isinstance(file[group], h5py.Group)] + [name for name in REQUIRED if name in file]
+    return stored.attributes(file), {f"{group}/{key}": column for group in dict.fromkeys(groups)
+                                     for key, column in _columns(file, group).items()}
 
 
 def capacity_files(folder: Path) -> list[Path]:
@@ -267,31 +317,39 @@ def capacity_files(folder: Path) -> list[Path]:
 def read_capacity(path: Path) -> Capacity:
     """One capacity.h5, or the one in the folder `path`."""
     path = path / CAPACITY if path.is_dir() else path
-    with _open(path, "lexikos-capacity") as file, _reading(path):
+
+    def parse(file: h5py.File) -> Capacity:
         groups = file["matrices"]
         matrices = [_matrix(path, groups[name]) for name in sorted(groups, key=int)]
-        deck = str(_plain(file.attrs.get("deck", "")))
-    if not matrices:
+        return Capacity(path, str(plain(file.attrs.get("deck", ""))), matrices)
+
+    found = stored.read(path, "lexikos-capacity", VERSIONS["lexikos-capacity"], parse)
+    if not found.matrices:
         raise Failure(FILES, f"{path}: no matrix in it")
-    return Capacity(path, deck, matrices)
+    return found
 
 
 def _matrix(path: Path, group: h5py.Group) -> Matrix:
-    attributes = {key: _plain(value) for key, value in group.attrs.items()}
+    attributes = stored.attributes(group)
     cosines = group.get("token_cosines")
-    pair = None if cosines is None else tuple(float(_plain(cosines.attrs[key])) for key in ("mean", "deviation"))
+    pair = None if cosines is None else tuple(float(plain(cosines.attrs[key])) for key in ("mean", "deviation"))
     zero, untrained, outliers = (len(group[f"rows_{kind}"]) for kind in ("zero", "untrained", "outlier"))
+    if not (0 < int(attributes["vocabulary_size"]) < LARGEST and 0 < int(attributes["width"]) < LARGEST):
+        raise ValueError(f"{group.name} has {attributes['vocabulary_size']} rows and {attributes['width']} columns")
     sets = {name: _row_set(name, item) for name, item in group.items() if isinstance(item, h5py.Group)}
     if "raw" not in sets:
         raise KeyError(f"no group {group.name}/raw")
-    return Matrix(path, str(attributes["file"]), str(attributes["side"]), str(attributes["element"]),
+    return Matrix(path, one_line(str(attributes["file"])), one_line(str(attributes["side"])),
+                  one_line(str(attributes["element"])),
                   int(attributes["vocabulary_size"]), int(attributes["width"]), int(attributes["rows_padding"]), zero,
                   untrained, outliers, pair, sets)
 
 
 def _row_set(name: str, group: h5py.Group) -> RowSet:
-    counts = group["histogram"][()] if "histogram" in group else None
-    attributes = {key: _plain(value) for key, value in group.attrs.items()}
+    counts = whole_numbers(group["histogram"]) if "histogram" in group else None
+    if counts is not None and (counts.size == 0 or counts.min() < 0):
+        raise ValueError(f"{group.name}/histogram holds no counts")
+    attributes = stored.attributes(group)
     if "entropy_rank_singular" in attributes:  # its name in version 1
         attributes["effective_rank"] = attributes.pop("entropy_rank_singular")
     return RowSet(name, attributes, counts)
@@ -313,76 +371,42 @@ def read_cells(folder: Path) -> list[Cell]:
 
 
 def read_cell(path: Path) -> Cell:
-    with _open(path, "lexikos-packing") as file, _reading(path):
-        found = {key: _plain(value) for key, value in file.attrs.items()}
-        cell = Cell(path, str(found["kind"]), *(int(found[key]) for key in ("dimension", "count", "power", "repeats")),
+    def parse(file: h5py.File) -> Cell:
+        found = stored.attributes(file)
+        return Cell(path, one_line(str(found["kind"])), *(int(found[key]) for key in ("dimension", "count", "power", "repeats")),
                     float(found["learning_rate"]), int(found["seed"]), float(found["epsilon"]), float(found["seconds"]),
-                    _columns(file, "history"))
-    if not (cell.d > 0 and cell.k > 1 and 0.0 < cell.epsilon < math.inf):
+                    {name: Column(numbers(item), "", "") for name, item in file.get("history", {}).items()})
+
+    cell = stored.read(path, "lexikos-packing", VERSIONS["lexikos-packing"], parse)
+    if not (0 < cell.d < LARGEST and 1 < cell.k < LARGEST and 0.0 < cell.epsilon < math.inf):
         raise Failure(FILES, f"{path}: no cell has dimension {cell.d}, count {cell.k} and epsilon {cell.epsilon}")
     return cell
 
 
-@contextlib.contextmanager
-def _reading(path: Path):
-    """A file whose contents are not as its format says is one line that names it."""
-    try:
-        yield
-    except (KeyError, OSError, ValueError, TypeError, AttributeError) as error:
-        raise Failure(FILES, f"{path}: damaged or incomplete ({_message(error)})") from None
-
-
-def _open(path: Path, expected: str) -> h5py.File:
-    """Open read-only without locks and check the format name and version."""
-    if not path.is_file():
-        raise Failure(FILES, f"{path}: no such file")
-    try:
-        file = _open_unlocked(path)
-    except OSError as error:
-        raise Failure(FILES, f"{path}: not a readable HDF5 file ({_message(error)})") from None
-    found, version = _plain(file.attrs.get("format", "")), _plain(file.attrs.get("format_version", 0))
-    problem = None
-    if found != expected:
-        problem = f"format is {found!r}, expected {expected!r}"
-    elif version > NEWEST_VERSION[expected]:
-        problem = (f"{expected} version {version} is newer than the version {NEWEST_VERSION[expected]} that this "
-                   "postprocess reads; use the postprocess of the code that wrote it")
-    elif version < OLDEST_VERSION.get(expected, (0, ""))[0]:
-        problem = f"{expected} version {version} {OLDEST_VERSION[expected][1]}"
-    if problem:
-        file.close()
-        raise Failure(FILES, f"{path}: {problem}")
-    return file
-
-
-def _open_unlocked(path: Path) -> h5py.File:
-    try:
-        return h5py.File(path, "r", locking=False)
-    except (TypeError, ValueError):  # an h5py or HDF5 library that cannot switch locks off
-        return h5py.File(path, "r")
-
-
 def _columns(file: h5py.File, group: str) -> dict[str, Column]:
-    """The 1-D numeric datasets of a group, cut to their common length: a run in progress may be a row ahead in some."""
-    found = {name: item for name, item in file.get(group, {}).items()
-             if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu"}
-    length = min((item.shape[0] for item in found.values()), default=0)
-    return {name: Column(item[:length], str(_plain(item.attrs.get("unit", ""))),
-                         str(_plain(item.attrs.get("definition", "")))) for name, item in found.items()}
+    """The columns of a group, cut to their common length: a run in progress may be a row ahead in some."""
+    items = file.get(group, {})
+    if not isinstance(items, (h5py.Group, dict)):
+        raise ValueError(f"/{group} is no group")
+    found = {printable(name): (_values(group, name, item), item) for name, item in items.items()
+             if group in REQUIRED or isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu"}
+    length = min((values.size for values, _ in found.values()), default=0)
+    columns = {name: Column(values[:length], str(plain(item.attrs.get("unit", ""))),
+                            one_line(str(plain(item.attrs.get("definition", ""))))) for name, (values, item) in found.items()}
+    if columns:
+        _check_columns(group, columns)
+    return columns
 
 
-def _plain(value: object) -> object:
-    """An HDF5 attribute as a Python str, int, float or list."""
-    if isinstance(value, h5py.Empty):
-        return ""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, np.ndarray) and value.size == 1:
-        return _plain(value.reshape(-1)[0])
-    if isinstance(value, np.ndarray):
-        return [_plain(item) for item in value.reshape(-1)]
-    return value.item() if isinstance(value, np.generic) else value
+def _values(group: str, name: str, item: object) -> np.ndarray:
+    return (whole_numbers if group in REQUIRED and name in WHOLE else numbers)(item)
 
 
-def _message(error: Exception) -> str:
-    return str(error).strip("'\" ")
+def _check_columns(group: str, columns: dict[str, Column]) -> None:
+    for name in REQUIRED.get(group, ()):
+        if name not in columns:
+            raise KeyError(f"no column {group}/{name}")
+    for name in ("step", "tokens"):
+        values = columns[name].values if name in columns else np.empty(0)
+        if group in REQUIRED and values.size and (values[0] < 0 or np.any(np.diff(values) < 0)):
+            raise ValueError(f"{group}/{name} goes back")

@@ -1,17 +1,21 @@
 """What all figures share: the palette, markers, sizes, saving."""
 
 import io
+import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
+os.environ["MPLBACKEND"] = "Agg"  # another one in the environment need not be there
+import matplotlib  # noqa: E402
 
+matplotlib.rcdefaults()  # the same figures whatever the user's matplotlibrc says
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 from matplotlib.figure import Figure  # noqa: E402
 
-from .failure import USAGE, Failure  # noqa: E402
-from .whole_file import write_whole  # noqa: E402
+from guard.failure import USAGE, Failure  # noqa: E402
+from guard.whole_file import write_whole  # noqa: E402
 
 # Okabe and Ito's colour-blind-safe palette without its yellow, which is too pale on white.
 COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -21,6 +25,8 @@ DASHES = ("-", (0, (6, 1.5)), (0, (2.5, 1)), (0, (7, 1.5, 1.5, 1.5)), (0, (1.2, 
 REFERENCE_GREY = "#6b6b6b"
 FORMATS = ("png", "svg", "pdf")
 DPI = 150
+LONGEST_NAME = 80  # characters
+LONGEST_SIDE, MOST_PIXELS = 30_000, 40_000_000  # of a picture; larger ones get fewer dots per inch
 
 pyplot.rcParams.update({
     "font.size": 10, "axes.titlesize": 10, "axes.labelsize": 10, "legend.fontsize": 9, "axes.spines.top": False,
@@ -84,6 +90,18 @@ def image(figure: Figure, kind: str = "png") -> bytes:
     """The picture file's bytes; the figure is closed."""
     out = io.BytesIO()
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-    figure.savefig(out, format=kind, dpi=DPI, metadata=metadata)
-    pyplot.close(figure)
+    try:
+        figure.savefig(out, format=kind, dpi=_resolution(*figure.get_size_inches()), metadata=metadata)
+    finally:
+        pyplot.close(figure)
     return out.getvalue()
+
+
+def _resolution(width: float, height: float) -> float:
+    return min(DPI, LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
+
+
+def plain(words: str) -> str:
+    """Text from outside as it is, cut if long: a $ in it begins no formula, a _ at its start hides no line of a legend."""
+    shown = words if len(words) <= LONGEST_NAME else words[: LONGEST_NAME - 3] + "..."
+    return " " * shown.startswith("_") + shown.replace("$", "\\$")

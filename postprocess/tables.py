@@ -43,7 +43,7 @@ def markdown_table(rows: list, keys: list[str]) -> str:
 
 
 def csv_table(rows: list, keys: list[str]) -> str:
-    """CSV with the keys as headings and every number in full; an unavailable one is an empty cell.
+    """CSV with the keys as headings and every number in full; N/A for an unavailable one.
 
     An interval takes two columns, its key with _low and _high.
     """
@@ -65,4 +65,4 @@ def csv_table(rows: list, keys: list[str]) -> str:
 def _full(value: object) -> str:
     if isinstance(value, str):
         return value
-    return "" if value != value else repr(value.item() if hasattr(value, "item") else value)
+    return numbers.NOT_AVAILABLE if value != value else repr(value.item() if hasattr(value, "item") else value)

@@ -5,6 +5,8 @@ import shlex
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 
+from guard.failure import FILES, Failure
+
 from .. import reader
 from ..reader import Matrix, Run
 from . import capacity
@@ -49,7 +51,10 @@ def measured_members(run: Run, side: str) -> tuple[Measured, list[str]]:
         for matrix in reader.read_capacity(path).matrices:
             file = PurePath(matrix.file)
             if matrix.side == side and file.name == "embedding.h5" and file.parent.name in folders:
-                found[file.parent.name] = matrix
+                other = found.setdefault(file.parent.name, matrix)
+                if other.path != path:
+                    raise Failure(FILES, f"{other.path} and {path} both have the {side} matrix of {file.parent.name}; remove "
+                                  "the one that is not of this run's end")
     return found, [member.name for member in run.members if member.folder.resolve().name not in found]
 
 
@@ -80,6 +85,7 @@ def _of_one_seed(row: capacity.Row, zero_rows: float) -> Row:
 def _mean(rows: list[Row]) -> Row:
     spreads = {key: summarise([getattr(row, key) for row in rows]) for key in AVERAGED}
     counted = [row.histogram for row in rows if row.histogram is not None]
+    alike = len({one.size for one in counted}) == 1
     return replace(rows[0], seeds=len(rows), **{key: spread.mean for key, spread in spreads.items()},
                    relative_sd=spreads["relative"].sd, effective_rank_sd=spreads["effective_rank"].sd,
-                   histogram=sum(counted) if counted else None)
+                   histogram=sum(counted) if alike else None)

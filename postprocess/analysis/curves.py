@@ -11,7 +11,13 @@ from .variants import Variant, pairs
 def common(members: list[Member], column: str = "loss") -> tuple[np.ndarray, np.ndarray]:
     """(tokens [K] at which every member has validated, values [n, K]); members without any validation are left out."""
     begun = [member for member in members if member.column("validation/tokens").size]
-    return aligned([(member.column("validation/tokens"), member.column(f"validation/{column}")) for member in begun])
+    return aligned([(member.column("validation/tokens"), _values(member, f"validation/{column}")) for member in begun])
+
+
+def _values(member: Member, key: str) -> np.ndarray:
+    """A column, NaN where a file has none such."""
+    values, rows = member.column(key), member.column(key.split("/")[0] + "/tokens").size
+    return values if values.size == rows else np.full(rows, np.nan)
 
 
 def training(members: list[Member]) -> tuple[np.ndarray, np.ndarray]:

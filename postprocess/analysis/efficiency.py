@@ -84,6 +84,8 @@ def _is_number(tokens: float) -> bool:
 
 
 def _outcome(needed: float, own: float) -> str:
+    if math.isnan(needed) or math.isnan(own):
+        return "N/A"
     if needed == NOT_REACHED:
         return "not reached"
     return f"{own / needed:.2f}" if _is_number(needed) and _is_number(own) else "before first validation"
@@ -109,7 +111,12 @@ def monotone(loss: np.ndarray) -> np.ndarray:
 
 
 def tokens_to_reach(tokens: np.ndarray, loss: np.ndarray, level: float) -> float:
-    """Where a non-increasing curve first reaches `level`, linear in log(tokens); NOT_REACHED and BEFORE as above."""
+    """Where a non-increasing curve first reaches `level`, linear in log(tokens); NOT_REACHED and BEFORE as above.
+
+    NaN where the level, or the curve before it reaches that, is not finite: nobody knows.
+    """
+    if not math.isfinite(level) or np.isnan(loss).any() and not np.any(loss <= level):
+        return math.nan
     reached = np.flatnonzero(loss <= level)
     if not reached.size:
         return NOT_REACHED

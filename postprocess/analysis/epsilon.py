@@ -68,7 +68,7 @@ def last(found: list[Curve]) -> list[Row]:
 def _width(member: Member) -> float:
     """D, NaN if the deck does not say."""
     width = deck.settings(member).get("transformer.width")
-    return float(width) if isinstance(width, int) else math.nan
+    return float(width) if isinstance(width, int) and width > 0 else math.nan
 
 
 def _points(member: Member, number: int, column: str) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..reader import TaskMetric
+from .comparison import exp
 
 
 def score(metric: TaskMetric) -> float:
@@ -14,7 +15,7 @@ def score(metric: TaskMetric) -> float:
 
 def value(metric: TaskMetric, of_score: float) -> float:
     """The metric whose score is `of_score`."""
-    return math.exp(min(of_score, 700.0)) if metric.exponential else of_score
+    return exp(of_score) if metric.exponential else of_score
 
 
 def residuals(metric: TaskMetric) -> np.ndarray:

@@ -3,13 +3,15 @@
 import shlex
 from pathlib import Path
 
+from guard.command_line import path
+
 from .. import numbers, page, published, reader, tables
 from ..analysis import capacity as analysis
+from ..analysis import not_finite
 from ..analysis.cosines import measured_members
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "capacity", "table: epsilon, class and capacity of embedding matrices"
 DESCRIPTION = ("Geometry of the matrices that the job \"capacity\" measured, beside published ones. The figure shows epsilon "
                "and capacity against the width.")
 
@@ -25,12 +27,13 @@ FULL = ["matrix", "file", "side", "vocabulary", "width", "row_set", "count", *CO
 def options(parser) -> None:
     shared.add_forms(parser.add_mutually_exclusive_group())
     shared.add_figure(parser)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="capacity.h5, or a folder that has one")
-    parser.add_argument("--histograms", type=Path, metavar="FILE", help="another figure: histograms of the cosines")
+    parser.add_argument("files", type=path, nargs="+", metavar="FILE", help="capacity.h5, or a folder that has one")
+    parser.add_argument("--histograms", type=path, metavar="FILE", help="another figure: histograms of the cosines")
 
 
 def run(options) -> None:
     files = [reader.read_capacity(path) for path in options.files]
+    shared.say(not_finite.in_capacity(files))
     rows = analysis.rows(files)
     if not shared.printed(options, rows, FULL):
         print(tables.text_table(analysis.facts(files), FACTS) + "\n")
@@ -69,7 +72,7 @@ def of_folder(folder: Path, histograms: bool = True) -> str:
         "<h2>Representational capacity</h2>", page.rows_table(analysis.facts(files), FACTS),
         page.figure(picture.draw(rows, analysis.laws(files)[0]), "Epsilon and capacity against the width", caption,
                     page.command(f"{command} -o capacity.png")),
-        page.rows_table(rows, keys), page.listed(analysis.remarks(files)),
+        page.rows_table(rows, keys), page.listed(analysis.remarks(files) + not_finite.in_capacity(files)),
         _histograms(rows, page.command(f"{command} --histograms cosines.png")) if histograms else "",
         page.definitions([*FACTS, *keys])])
 

@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
+from guard import program
+from guard.failure import FILES, Failure
+
 from .. import numbers, page, tables
 from ..analysis import cosines
 from ..analysis.variants import singles
-from ..failure import FILES, Failure
 from ..page import command_of, text
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "cosine", "figure and table: cosines of embedding rows"
 DESCRIPTION = ("Cosines of all pairs of rows of each embedding matrix, over seeds. Read from a capacity.h5 in RUN or in a "
                "folder of it, which the job \"capacity\" writes.")
 
@@ -41,7 +42,7 @@ def run(options) -> None:
     print(tables.text_blocks(rows, blocks))
     print("".join(f"\nnot measured yet: {name}" for name in missing))
     print(tables.definition_text(numbers.flat(blocks)))
-    print(f"\nwrote {path}")
+    program.remark(f"\nwrote {path}")
 
 
 def section(shown: Shown) -> str:

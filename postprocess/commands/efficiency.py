@@ -3,15 +3,16 @@
 import shlex
 from dataclasses import replace
 
+from guard.failure import USAGE, Failure
+
 from .. import numbers, page, reader, tables
 from ..analysis import efficiency as analysis
+from ..analysis import not_finite
 from ..analysis.variants import DEFAULT_REFERENCE, find_reference, several_seeds, variants_of
-from ..failure import USAGE, Failure
 from ..page import command_of, text
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "efficiency", "table: training tokens to reach the target's final loss"
 DESCRIPTION = "Training tokens that each variant needs to reach the target's last validation loss."
 
 COLUMNS = [["variant", "reached_of", "level", "tokens_needed", "tokens_needed_sd", "ratio", "ratio_sd"],
@@ -26,7 +27,9 @@ def options(parser) -> None:
 
 
 def run(options) -> None:
-    found = variants_of(reader.read_run(options.run))
+    run_read = reader.read_run(options.run)
+    shared.say(not_finite.remarks(run_read))
+    found = variants_of(run_read)
     target = find_reference(found, options.target, "--target")
     if target is None:
         raise Failure(USAGE, f"{options.run}: no variant named {DEFAULT_REFERENCE} among several; name the target with "

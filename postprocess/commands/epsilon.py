@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
+from guard.failure import FILES, Failure
+
 from .. import numbers, page, tables
 from ..analysis import epsilon as analysis
-from ..failure import FILES, Failure
 from ..page import command_of
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "epsilon", "figure and table: epsilon while the model trains"
 DESCRIPTION = "Epsilon of the embedding matrices against training tokens, where the deck set geometry.every."
 
 COLUMNS = ["variant", "matrix", "seeds", "tokens", "epsilon", "epsilon_sd", "epsilon_centred", "relative"]

@@ -1,13 +1,13 @@
 """frequency: the validation loss by how often the target's id occurs in the training data."""
 
+from guard.failure import FILES, Failure
+
 from .. import numbers, page, tables
 from ..analysis import frequency as analysis
-from ..failure import FILES, Failure
 from ..page import command_of
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "frequency", "table: loss by token frequency"
 DESCRIPTION = ("Loss of the validation targets by how often their id occurs in the training data, at the last validation "
                "that all members have made.")
 

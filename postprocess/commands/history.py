@@ -1,10 +1,11 @@
 """history: the loss against training tokens, and the difference to the reference."""
 
+from guard import program
+
 from ..page import command_of, figure
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "history", "figure: loss against training tokens"
 DESCRIPTION = ("Validation loss (thick) and training loss (thin) of all variants against training tokens, and the difference "
                "to the reference.")
 
@@ -22,7 +23,7 @@ def run(options) -> None:
     shown = shared.read(options)
     path = options.output or options.run / "history.png"
     style.save(picture.draw(shown.variants, shown.reference), path)
-    print(f"wrote {path}")
+    program.remark(f"wrote {path}")
 
 
 def section(shown: Shown) -> str:

@@ -3,12 +3,13 @@
 import shlex
 from pathlib import Path
 
+from guard.command_line import path
+
 from .. import page, reader, tables
 from ..analysis import packing as analysis
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "packing", "table: packing cells, and fits of the capacity laws"
 DESCRIPTION = ("Cells of the job \"packing\" beside the published ones, and the capacity laws fitted to either. Without "
                "FOLDER: only the published cells.")
 
@@ -22,7 +23,7 @@ MANY = 12  # cells: a longer table is collapsed
 
 def options(parser) -> None:
     shared.add_figure(parser)
-    parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="folder with cell_*.h5")
+    parser.add_argument("folder", type=path, nargs="?", metavar="FOLDER", help="folder with cell_*.h5")
     parser.add_argument("--published", action="store_true", help="list the published cells that FOLDER lacks too")
     parser.add_argument("--fits", action="store_true", help="with --csv or --markdown: the fits instead of the cells")
     choice = parser.add_mutually_exclusive_group()

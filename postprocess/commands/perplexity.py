@@ -2,16 +2,16 @@
 
 import math
 
+from guard.failure import USAGE, Failure
+
 from .. import numbers, page, tables
 from ..analysis import comparison
 from ..analysis.comparison import Row
 from ..analysis.variants import unpaired
-from ..failure import USAGE, Failure
 from ..page import command_of, text
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "perplexity", "table: loss in all units, spread and intervals"
 DESCRIPTION = ("Loss per token and per byte, perplexity per token and per word, over seeds; paired differences to the "
                "reference with 95 % intervals. The figure shows these differences.")
 

@@ -3,16 +3,19 @@
 import math
 from pathlib import Path
 
+from guard import program
+from guard.command_line import path
+from guard.failure import FILES, USAGE, Failure
+from guard.whole_file import write_whole
+
 from .. import deck, page, reader
-from ..analysis import comparison
+from ..analysis import comparison, not_finite
 from ..analysis.variants import Variant, several_seeds
 from ..page import text
-from ..reader import Member
-from ..whole_file import write_whole
+from ..reader import Member, Run
 from . import capacity, cosine, efficiency, epsilon, frequency, history, packing, perplexity, shared, table, tasks
 from .shared import Shown
 
-NAME, SUMMARY = "report", "one HTML page with all of it"
 DESCRIPTION = "A self-contained HTML page: figures, tables, definitions, run facts, deck."
 
 SECTIONS = (history, perplexity, table, frequency, efficiency, cosine, epsilon, tasks, capacity, packing)
@@ -24,28 +27,41 @@ MANY = 6  # a table of more members than this is collapsed
 def options(parser) -> None:
     shared.add_run(parser)
     shared.add_reference(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="HTML file (default: RUN/report.html)")
+    parser.add_argument("-o", "--output", type=path, metavar="FILE", help="HTML file (default: RUN/report.html)")
 
 
 def run(options) -> None:
     path = options.output or options.run / "report.html"
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise Failure(USAGE, f"{path}: a report's name must end in .html")
     if not reader.has_run(options.run) and (reader.capacity_files(options.run) or reader.cell_files(options.run)):
         contents = _without_run(options.run)
     else:
         contents = build(shared.read(options))
     write_whole(path, contents.encode("utf-8"))
-    print(f"wrote {path}")
+    program.remark(f"wrote {path}")
 
 
 def build(shown: Shown) -> str:
-    """The whole page as text."""
+    """The whole page as text. A section that cannot be made says why, and the others stay."""
     members = [member for variant in shown.variants for member in variant.members]
     problem = deck.comments(members[0]).get("problem", "")
     title = f"Lexikos: {shown.run.name}"
     return page.document(title, [
-        f"<h1>{text(title)}</h1>", f"<p>{text(problem)}</p>" if problem else "", _unfinished(members),
+        f"<h1>{text(title)}</h1>", f"<p>{text(problem)}</p>" if problem else "", _unfinished(members), _not_finite(shown.run),
         _best(comparison.compare(shown.variants, shown.reference)), _compared(shown.variants),
-        *(command.section(shown) for command in SECTIONS), _facts_section(members), _deck_section(shown.variants)])
+        *(_section(command, shown) for command in SECTIONS), _facts_section(members), _deck_section(shown.variants)])
+
+
+def _section(command, shown: Shown) -> str:
+    try:
+        return command.section(shown)
+    except Failure as failure:
+        if failure.status != FILES:
+            raise
+        name = command.__name__.rsplit(".", 1)[-1]
+        program.warn(f"the report has no section {name}: {failure}")
+        return f'<h2>{name.capitalize()}</h2>\n<p class="warning">{text(failure)}</p>'
 
 
 def _without_run(folder: Path) -> str:
@@ -61,6 +77,10 @@ def _unfinished(members: list[Member]) -> str:
     return (f'<p class="warning">Unfinished: {text(", ".join(late))}. Numbers of an unfinished member are those of its last '
             "validation so far; means and differences are taken at the last validation that all members concerned have "
             "made.</p>")
+
+
+def _not_finite(run: Run) -> str:
+    return "".join(f'<p class="warning">{text(line)}</p>\n' for line in not_finite.remarks(run))
 
 
 def _best(rows: list[comparison.Row]) -> str:
@@ -120,14 +140,14 @@ def _facts_section(members: list[Member]) -> str:
 
 
 def _fact(member: Member, key: str) -> str:
-    if isinstance(member.attributes.get(key), float):
-        return f"{member.number(key):.1f}" if math.isfinite(member.number(key)) else "N/A"
+    if key == "gemm_gflops":  # 0: not measured
+        return f"{member.number(key):.1f}" if 0.0 < member.number(key) < math.inf else "N/A"
     return member.text(key)
 
 
 def _seconds(member: Member) -> str:
     seconds = member.column("history/seconds")
-    return f"{seconds[-1]:,.1f}" if seconds.size else "N/A"
+    return f"{seconds[-1]:,.1f}" if seconds.size and math.isfinite(seconds[-1]) else "N/A"
 
 
 def _deck_section(variants: list[Variant]) -> str:

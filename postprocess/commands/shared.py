@@ -4,7 +4,12 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from guard import program
+from guard import program
+from guard.command_line import path
+
 from .. import numbers, reader, tables
+from ..analysis import not_finite
 from ..analysis.variants import Variant, find_reference, ordered, several_seeds, unpaired, variants_of
 from ..reader import Run
 
@@ -24,7 +29,7 @@ class Shown:
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, such as runs/first_run")
+    parser.add_argument("run", type=path, metavar="RUN", help="folder of the run, such as runs/first_run")
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +39,7 @@ def add_reference(parser: argparse.ArgumentParser) -> None:
 
 def add_forms(parser) -> None:
     """To a parser, or to a group of options of which one may be given."""
-    parser.add_argument("--csv", action="store_true", help="all columns, numbers in full, missing ones empty")
+    parser.add_argument("--csv", action="store_true", help="all columns, numbers in full, N/A for missing ones")
     parser.add_argument("--markdown", action="store_true", help="all columns as a Markdown table")
 
 
@@ -49,15 +54,25 @@ def add_table_of_validations(parser: argparse.ArgumentParser) -> None:
 
 
 def add_figure(parser: argparse.ArgumentParser, default: str = "no figure") -> None:
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"figure: png, svg or pdf (default: {default})")
+    parser.add_argument("-o", "--output", type=path, metavar="FILE", help=f"figure: png, svg or pdf (default: {default})")
 
 
 def read(options: argparse.Namespace) -> Shown:
     """The run of history.h5."""
-    run = reader.read_run(options.run)
+    return _shown(reader.read_run(options.run), options)
+
+
+def _shown(run: Run, options: argparse.Namespace) -> Shown:
+    say(not_finite.remarks(run))
     found = variants_of(run)
     reference = find_reference(found, options.reference)
     return Shown(run, ordered(found, reference), reference)
+
+
+def say(remarks: list[str]) -> None:
+    """On stderr, where neither a table for a program nor a figure can say it."""
+    for remark in remarks:
+        program.warn(remark)
 
 
 def read_validations(options: argparse.Namespace) -> tuple[Shown, list[str]]:
@@ -69,9 +84,7 @@ def read_validations(options: argparse.Namespace) -> tuple[Shown, list[str]]:
     for what, names in reader.what_was_evaluated(run).items():
         whose = "every member" if len(names) == len(run.members) else ", ".join(names)
         lines.append(f"{reader.EVALUATION} of {whose}: {what}")
-    found = variants_of(run)
-    reference = find_reference(found, options.reference)
-    return Shown(run, ordered(found, reference), reference), [tables.wrapped(lines), ""]
+    return _shown(run, options), [tables.wrapped(lines), ""]
 
 
 def printed(options: argparse.Namespace, rows: list, keys: list[str]) -> bool:
@@ -98,4 +111,4 @@ def save(figure, path: Path, options: argparse.Namespace) -> None:
 
     style.save(figure, path)
     if not (getattr(options, "csv", False) or getattr(options, "markdown", False)):
-        print(f"\nwrote {path}")
+        program.remark(f"\nwrote {path}")

@@ -7,7 +7,6 @@ from ..page import command_of
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "table", "overview and cost, on standard output"
 DESCRIPTION = "Validation loss, perplexity, difference to the reference, parameters, speed: one row per variant."
 
 # A key is a number of numbers.py, or a column of history.h5 such as "history/gradient_norm".

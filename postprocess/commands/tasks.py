@@ -1,14 +1,13 @@
 """tasks: accuracies and perplexities of evaluation tasks."""
 
 from .. import numbers, page, reader, tables
+from ..analysis import not_finite
 from ..analysis import tasks as analysis
 from ..analysis.variants import find_reference, several_seeds, variants_of
-from ..failure import Failure
 from ..page import command_of, text
 from . import shared
 from .shared import Shown
 
-NAME, SUMMARY = "tasks", "table: evaluation tasks"
 DESCRIPTION = ("Accuracies and perplexities of evaluation tasks, with standard errors, and paired differences to the "
                "reference with their intervals.")
 
@@ -26,6 +25,7 @@ def options(parser) -> None:
 
 def run(options) -> None:
     members, scores, missing = reader.read_tasks(options.run)
+    shared.say(not_finite.in_tasks(scores))
     found = variants_of(members)
     reference = find_reference(found, options.reference)
     rows = analysis.rows(found, reference, scores)
@@ -43,13 +43,10 @@ def run(options) -> None:
 
 
 def section(shown: Shown) -> str:
-    """Empty where no member has a tasks.h5; one that cannot be read is said, and the rest of the page stays."""
+    """Empty where no member has a tasks.h5."""
     if not reader.has_tasks(shown.run.folder):
         return ""
-    try:
-        members, found, missing = reader.read_tasks(shown.run.folder)
-    except Failure as failure:
-        return f'<h2>Evaluation tasks</h2>\n<p class="warning">{text(failure)}</p>'
+    members, found, missing = reader.read_tasks(shown.run.folder)
     from ..figures import tasks as picture
 
     variants = variants_of(members)
@@ -61,7 +58,7 @@ def section(shown: Shown) -> str:
                "seeds if these are larger. Dashed: a blind choice.")
     parts = ["<h2>Evaluation tasks</h2>", page.figure(picture.draw(rows), "Evaluation tasks", caption,
                                                       command_of("tasks", shown, "-o tasks.png")),
-             page.rows_table(rows, keys), page.listed(analysis.remarks(found))]
+             page.rows_table(rows, keys), page.listed(analysis.remarks(found) + not_finite.in_tasks(found))]
     if missing:
         parts.append(f"<p>No {reader.TASKS} yet: {text(', '.join(missing))}.</p>")
     return "\n".join(parts + [page.definitions(keys)])

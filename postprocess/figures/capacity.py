@@ -114,7 +114,8 @@ def _width_axis(axes: Axes, low: float, high: float, crowded: bool) -> None:
 def _add_legend(figure: Figure, names: list[str], lines: int) -> None:
     """One legend for both panels, in a strip of its own above them."""
     grey = style.REFERENCE_GREY
-    handles = [Line2D([], [], color=style.look(i).colour, marker=style.look(i).marker, linestyle="none", label=name)
+    handles = [Line2D([], [], color=style.look(i).colour, marker=style.look(i).marker, linestyle="none",
+                      label=style.plain(name))
                for i, name in enumerate(names)]
     handles += [Line2D([], [], color=grey, marker="o", markerfacecolor="white", linestyle="none", label="mean row removed"),
                 Line2D([], [], **PUBLISHED, label="published (arXiv:2606.02765)"),

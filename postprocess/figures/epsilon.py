@@ -27,7 +27,7 @@ def draw(names: list[str], found: list[Curve]) -> Figure:
     axes[0, 0].set_ylim(bottom=min(0.0, axes[0, 0].get_ylim()[0]))
     present = [name for name in names if any(curve.variant == name for curve in found)]
     handles = [Line2D([], [], color=style.look(names.index(name)).colour, marker=style.look(names.index(name)).marker,
-                      markersize=5, label=name) for name in present]
+                      markersize=5, label=style.plain(name)) for name in present]
     handles += [Line2D([], [], color=style.REFERENCE_GREY, linestyle=dashes, label=text)
                 for dashes, text in (("-", "rows as they are"), ((0, (2, 1.5)), "mean row removed"))]
     columns = 3 if len(shown) == 1 else 5

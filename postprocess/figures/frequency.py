@@ -39,7 +39,8 @@ def _shift(place: int, number: int) -> float:
 def _draw_losses(axes: Axes, found: Frequencies, name: str, look: style.Look, shift: float) -> None:
     rows = found.of(name)
     axes.errorbar(np.arange(len(rows)) + shift, [row.loss for row in rows], yerr=[_number(row.loss_sd) for row in rows],
-                  color=look.colour, linestyle="none", marker=look.marker, markersize=5, capsize=2.5, label=name)
+                  color=look.colour, linestyle="none", marker=look.marker, markersize=5, capsize=2.5,
+                  label=style.plain(name))
 
 
 def _draw_differences(axes: Axes, rows: list[Row], look: style.Look, shift: float) -> None:
@@ -52,7 +53,7 @@ def _finish_differences(axes: Axes, found: Frequencies) -> None:
     """Zero line, definition, and limits that the means set: an interval of few seeds may leave the frame."""
     axes.axhline(0.0, color=style.look(0).colour, linewidth=1.2)
     bars = "\nbars: 95 % interval over seeds" if any(row.pairs > 1 for row in found.rows) else ""
-    axes.set_ylabel(f"loss minus {found.reference}'s\n(nats per target){bars}")
+    axes.set_ylabel(f"loss minus {style.plain(found.reference)}'s\n(nats per target){bars}")
     means = [0.0] + [row.difference_nats for row in found.rows if math.isfinite(row.difference_nats)]
     ends = [row.difference_nats + sign * _number(row.difference_half) for row in found.rows for sign in (-1, 1)
             if math.isfinite(row.difference_nats)]

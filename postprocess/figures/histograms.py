@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .. import style
+from .. import numbers, style
 from ..analysis.capacity import WHOLE, Row
 
 CENTRED, RANDOM = (0, (4, 1.5)), (0, (1.2, 0.9))
@@ -52,12 +52,12 @@ def _draw_panel(axes: Axes, name: str, pair: list[Row], colour: str) -> None:
     normal = np.exp(-0.5 * (cosines / spread) ** 2) / (spread * math.sqrt(2.0 * math.pi)) * 100.0 * step
     axes.plot(cosines, normal, color=style.REFERENCE_GREY, linewidth=1.2, linestyle=RANDOM)
     top = max(axes.get_ylim()[1], float(normal.max())) * 1.02
-    for row in pair:
+    for row in (row for row in pair if math.isfinite(row.epsilon)):
         axes.axvline(row.epsilon, color=colour, linewidth=1.4, linestyle=CENTRED if row.centred else "-")
         axes.plot(row.epsilon, 0.97 * top, "v", color=colour, markersize=6, clip_on=False,
                   markerfacecolor="white" if row.centred else colour)
-    values = ", ".join(f"{row.epsilon:.4f}{' centred' if row.centred else ''}" for row in pair)
-    axes.set_title(f"{name}, D = {pair[0].width:,}\n$\\epsilon$ = {values}", loc="left")
+    values = ", ".join(f"{numbers.shown('.4f', row.epsilon)}{' centred' if row.centred else ''}" for row in pair)
+    axes.set_title(f"{style.plain(name)}, D = {pair[0].width:,}\n$\\epsilon$ = {values}", loc="left")
     axes.set_xlim(low, high)
     axes.set_ylim(0.0, top)
     axes.set_xlabel("cosine of two rows")
@@ -78,7 +78,7 @@ def _limits(pair: list[Row]) -> tuple[float, float]:
         edges = np.linspace(-1.0, 1.0, len(row.histogram) + 1)
         share = np.cumsum(row.histogram) / max(1, row.histogram.sum())
         low = min(low, edges[np.searchsorted(share, 1e-4)])
-        high = max(high, edges[np.searchsorted(share, 1.0 - 1e-4) + 1], row.epsilon)
+        high = max(high, edges[np.searchsorted(share, 1.0 - 1e-4) + 1], row.epsilon if abs(row.epsilon) <= 2.0 else 0.0)
     margin = 0.03 * (high - low)
     return max(-1.0, low - margin), high + margin if high > 0.97 else min(1.0, high + margin)
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .. import style
+from .. import numbers, style
 from ..analysis import comparison, curves
 from ..analysis.seed_statistics import Spread, summarise
 from ..analysis.variants import Variant, several_seeds
@@ -74,14 +74,15 @@ def _draw_validation(axes: Axes, variant: Variant, look: style.Look, scale: floa
     """Mean over seeds and its band; returns the entry of the legend."""
     tokens, losses = curves.common(variant.members)
     loss = summarise(losses)
-    label = f"{variant.name}  no validation yet"
+    name = style.plain(variant.name)
+    label = f"{name}  no validation yet"
     if tokens.size:
         _plot(axes, tokens / scale, loss.mean, look)
-        label = f"{variant.name}  {loss.mean[-1]:.3f}"
+        label = f"{name}  {numbers.shown('.3f', loss.mean[-1])}"
     if tokens.size and loss.n > 1:
         axes.fill_between(tokens / scale, loss.mean - loss.sd, loss.mean + loss.sd, color=look.colour, alpha=BAND,
                           linewidth=0)
-        label += f" +- {loss.sd[-1]:.3f}"
+        label += f" +- {numbers.shown('.3f', loss.sd[-1])}"
     unfinished = "" if variant.status == "finished" else f" ({variant.status})"
     return Line2D([], [], color=look.colour, linewidth=1.6, marker=look.marker, markersize=5, linestyle=look.dashes,
                   label=label + unfinished)
@@ -122,7 +123,7 @@ def _draw_differences(axes: Axes, variants: list[Variant], compared: dict[str, t
             axes.errorbar(end, spread.mean[-1], yerr=spread.half[-1], color=look.colour, capsize=2, linewidth=1.2)
         ends.append((end, float(spread.mean[-1]), look.colour, name))
     interval = f"\n{'band' if len(several) <= MOST_BANDS else 'bars at the end'}: 95 % interval" if several else ""
-    axes.set_ylabel(f"validation loss\nminus {reference.name}'s (nats){interval}")
+    axes.set_ylabel(f"validation loss\nminus {style.plain(reference.name)}'s (nats){interval}")
     axes.set_ylim(*_difference_limits(compared, EARLY * _most_tokens(variants)))
     label_ends(axes, ends + [(axes.get_xlim()[1], 0.0, style.look(names.index(reference.name)).colour, reference.name)])
 
@@ -146,7 +147,7 @@ def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
     right = axes.get_xlim()[1]
     heights = style.spread([(y - low) / (high - low) for _, y, _, _ in ends], min(0.13, 1.0 / len(ends)))
     for (x, y, colour, name), height in zip(ends, heights):
-        axes.annotate(name, xy=(x, y), xytext=(1.02, height), textcoords="axes fraction", color=colour, va="center",
+        axes.annotate(style.plain(name), xy=(x, y), xytext=(1.02, height), textcoords="axes fraction", color=colour, va="center",
                       fontsize=9, annotation_clip=False,
                       arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2,
                                   "relpos": (0.0, 0.5)})

@@ -23,14 +23,15 @@ def draw(variants: list[Variant], rows: list[Row], reference: Variant) -> Figure
     axes.axvline(0.0, color=style.REFERENCE_GREY, linewidth=1.2, linestyle=(0, (5, 3)))
     for height, (index, variant, row) in enumerate(shown):
         _draw_row(axes, height, style.look(index), row, curves.differences(variant, reference)[1][:, -1])
-    axes.set_yticks(range(len(shown)), [f"{row.variant} ({row.pairs})" if several else row.variant for _, _, row in shown])
+    axes.set_yticks(range(len(shown)), [style.plain(row.variant) + (f" ({row.pairs})" if several else "")
+                                        for _, _, row in shown])
     axes.set_ylim(-0.6, len(shown) - 0.4)
     axes.grid(axis="y", visible=False)
     axes.set_xlim(*_limits([row for _, _, row in shown]))
     detail = "\nmean over seeds (how many), 95 % Student-t interval; small dots: each seed" if several else ""
-    axes.set_xlabel(f"d = validation loss minus {reference.name}'s (nats per token); left is better{detail}")
+    axes.set_xlabel(f"d = validation loss minus {style.plain(reference.name)}'s (nats per token); left is better{detail}")
     above = axes.secondary_xaxis("top", functions=(_percent, _nats))
-    above.set_xlabel(f"perplexity change, exp(d)-1 (% of {reference.name}'s)")
+    above.set_xlabel(f"perplexity change, exp(d)-1 (% of {style.plain(reference.name)}'s)")
     return figure
 
 

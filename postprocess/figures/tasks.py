@@ -40,8 +40,8 @@ def _panel(axes: Axes, rows: list[TaskRow], variants: list[str]) -> None:
         if errors:
             axes.errorbar(row.value, height, xerr=2.0 * max(errors), color=look.colour, capsize=3, linewidth=1.4)
         axes.plot(row.value, height, look.marker, color=look.colour, markersize=6)
-    axes.set_yticks(range(len(variants)), variants[::-1])
+    axes.set_yticks(range(len(variants)), [style.plain(name) for name in variants[::-1]])
     axes.set_ylim(-0.6, len(variants) - 0.4)
     axes.grid(axis="y", visible=False)
-    axes.set_title(rows[0].task)
-    axes.set_xlabel(rows[0].metric)
+    axes.set_title(style.plain(rows[0].task))
+    axes.set_xlabel(style.plain(rows[0].metric))

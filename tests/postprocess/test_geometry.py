@@ -169,7 +169,7 @@ class Packing(Folder):
         rows = list(csv.DictReader(io.StringIO(self.succeed("packing", self.run_folder, "--csv"))))
         self.assertEqual([row["k"] for row in rows], ["2000", "2001"])
         self.assertAlmostEqual(float(rows[0]["to_published"]), 0.4 / 0.38594261)
-        self.assertEqual((rows[1]["published"], rows[1]["to_published"]), ("", ""))
+        self.assertEqual((rows[1]["published"], rows[1]["to_published"]), ("N/A", "N/A"))
         rows = list(csv.DictReader(io.StringIO(self.succeed("packing", self.run_folder, "--published", "--csv"))))
         self.assertEqual(len(rows), 166 + 256 + 1)
         fits = list(csv.DictReader(io.StringIO(self.succeed("packing", "--fits", "--csv"))))
@@ -267,7 +267,7 @@ class Capacity(Folder):
         self.assertNotIn("different constants", out)
         self.assertLessEqual(max(map(len, out.splitlines())), 80)
         rows = list(csv.DictReader(io.StringIO(self.succeed("capacity", self.run_folder / "capacity.h5", "--csv"))))
-        self.assertEqual((len(rows), rows[0]["log10_k_fitted"], rows[2]["epsilon"]), (9, "400.0", ""))
+        self.assertEqual((len(rows), rows[0]["log10_k_fitted"], rows[2]["epsilon"]), (9, "400.0", "N/A"))
 
     def test_untrained_rows_are_known_with_tokens_only(self):
         self.capacity(tokens="runs/data/a.h5")

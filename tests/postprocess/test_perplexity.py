@@ -19,7 +19,7 @@ from postprocess import deck, reader, style
 from postprocess.analysis import comparison, curves, frequency, seed_statistics, variants
 from postprocess.commands import report
 from postprocess.commands.shared import Shown
-from postprocess.failure import Failure
+from guard.failure import Failure
 from postprocess.figures import frequency as frequency_figure, history as history_figure
 
 TIED = {1: [5.00, 4.000], 2: [5.10, 4.020], 3: [5.05, 4.011]}
@@ -145,7 +145,7 @@ class Perplexity(SeedFolder):
     def test_all_units_and_both_percentages(self):
         self.two_variants(lev={1: [3.913], 2: [3.933], 3: [3.924]}, tied={1: [4.0], 2: [4.021], 3: [4.01]})
         rows = self.csv_rows("perplexity")
-        tied, lev = ({key: float(value) for key, value in rows[name].items() if value and key != "variant"}
+        tied, lev = ({key: float(value) for key, value in rows[name].items() if value not in ("", "N/A") and key != "variant"}
                      for name in ("tied", "lev"))
         loss = (4.0 + 4.021 + 4.01) / 3
         for key, expected in (("loss", loss), ("perplexity", math.exp(loss)), ("nats_per_byte", loss / 4.0),

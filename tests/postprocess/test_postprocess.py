@@ -19,7 +19,7 @@ from folder_case import Folder as EmptyFolder, run
 
 from postprocess import deck, reader, style, tables
 from postprocess.analysis import comparison, variants
-from postprocess.failure import Failure
+from guard.failure import Failure
 from postprocess.figures import history as history_figure
 
 PAGE_LIMIT = 2_000_000  # bytes
@@ -157,7 +157,7 @@ class Numbers(Folder):
         for value in (row.gemm_share, row.bits_per_byte, row.unigram_nats, row.tokens_per_second, row.difference_nats):
             self.assertTrue(math.isnan(value))
         self.assertIn("N/A", tables.text_table([row], ["bits_per_byte"]))
-        self.assertEqual(tables.csv_table([row], ["bits_per_byte", "loss"]), "bits_per_byte,loss\n,4.0")
+        self.assertEqual(tables.csv_table([row], ["bits_per_byte", "loss"]), "bits_per_byte,loss\nN/A,4.0")
 
     def test_unfinished_member_is_compared_where_both_have_been(self):
         self.member("tied", [5.0, 4.0])

@@ -120,7 +120,7 @@ class Metrics(Tasks):
         paired = np.mean([shift["tied"][s][:3, 0] - shift["lev"][s][:3, 0] for s in range(3)], axis=0)
         self.assertAlmostEqual(float(row["document_half"]), 1.96 * stats.sem(paired), 12)
         self.assertEqual(rows["words", "perplexity", "tied"]["task_difference"], "0.0")
-        self.assertEqual(rows["words", "perplexity", "tied"]["document_half"], "")
+        self.assertEqual(rows["words", "perplexity", "tied"]["document_half"], "N/A")
 
     def test_text_and_markdown(self):
         self.write("tied", 1)
