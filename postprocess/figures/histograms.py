@@ -76,9 +76,10 @@ def _limits(pair: list[Row]) -> tuple[float, float]:
     low, high = -reach, reach
     for row in pair:
         edges = np.linspace(-1.0, 1.0, len(row.histogram) + 1)
-        share = np.cumsum(row.histogram) / max(1, row.histogram.sum())
-        low = min(low, edges[np.searchsorted(share, 1e-4)])
-        high = max(high, edges[np.searchsorted(share, 1.0 - 1e-4) + 1], row.epsilon if abs(row.epsilon) <= 2.0 else 0.0)
+        share = np.cumsum(row.histogram, dtype=float) / max(1.0, row.histogram.sum(dtype=float))
+        first, last = np.searchsorted(share, (1e-4, 1.0 - 1e-4))
+        low = min(low, edges[first])
+        high = max(high, edges[min(last + 1, len(edges) - 1)], row.epsilon if abs(row.epsilon) <= 2.0 else 0.0)
     margin = 0.03 * (high - low)
     return max(-1.0, low - margin), high + margin if high > 0.97 else min(1.0, high + margin)
 
