@@ -98,11 +98,47 @@ def datasets(path):
     return found
 
 
-def rounding_of_logits(largest, layers=2, width=32, head=16, context=16, hidden=128):
-    """What fp32 logits up to `largest` (or the losses made of them) of DECK's model may differ by that were summed in
-    two orders: 2 (n + 3) u largest, n the terms on the longest way, as tests/harness/model_fixture.hpp counts them."""
-    terms = layers * (3 * width + head + context + hidden) + width
-    return 2 * (terms + 3) * 2.0 ** -24 * np.max(np.abs(largest))
+U = {4: 2.0 ** -24, 8: 2.0 ** -53}  # rounding units, by bytes of a number
+
+
+def rounding_of_sums(terms, size, u=U[8]):
+    """What two results may differ by that sum `terms` numbers in two orders; `size` is the sum of their absolute values.
+    The worst case of both: tests/harness/support.hpp says more."""
+    return 2 * (terms + 3) * u * size
+
+
+def terms_to_logits(layers=2, width=32, head=16, context=16, hidden=128):
+    """Terms on the longest way to the logits of DECK's model, as tests/harness/model_fixture.hpp counts them."""
+    return layers * (3 * width + head + context + hidden) + width
+
+
+def rounding_of_logits(largest, **model):
+    """What fp32 logits up to `largest` (or the losses made of them) may differ by that were summed in two orders."""
+    return rounding_of_sums(terms_to_logits(**model), np.max(np.abs(largest)), U[4])
+
+
+def likely_rounding_of_logits(largest, **model):
+    """The same at six standard deviations: independent roundings of a sum of n terms come to sqrt(n) u of its size. For
+    comparisons where the worst case would hide a fault."""
+    return 6 * terms_to_logits(**model) ** 0.5 * U[4] * np.max(np.abs(largest))
+
+
+def rounding_of_losses(losses, steps=20, rate=3e-3, **model):
+    """What fp32 losses may differ by over `steps` updates at `rate` (DECK's) where sums have two orders: their own rounding
+    and that of gradients of norm 1. An update that is off by e / g, g its gradient's element and e that's error, moves
+    the loss by g times the rate times that: e."""
+    return likely_rounding_of_logits(np.max(np.abs(losses)) + steps * rate, **model)
+
+
+def moments_of_cosines(matrix):
+    """(mean, standard deviation) of the cosines of all pairs of rows, zero rows left out; and what either may be off by
+    in fp64: sums of as many terms as rows and columns, and a variance's error over its root."""
+    rows = matrix.astype(np.float64)
+    norms = np.linalg.norm(rows, axis=1)
+    unit = rows[norms > 0] / norms[norms > 0, None]
+    cosines = (unit @ unit.T)[np.triu_indices(len(unit), 1)]
+    error = rounding_of_sums(sum(unit.shape), 1.0)
+    return cosines.mean(), cosines.std(), error, error / cosines.std()
 
 
 class RunTest(unittest.TestCase):

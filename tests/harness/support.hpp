@@ -179,6 +179,32 @@ double rounding_of_sums(Index terms, double size) {
   return 2 * (static_cast<double>(terms) + 3) * roundoff<S> * size;
 }
 
+/// As rounding_of_sums where worst cases would hide faults: independent roundings of a sum of n
+/// terms come to sqrt(n) u of its size (Higham and Mary, 2019), here at six standard deviations.
+template <class S>
+double likely_rounding(Index terms, double size) {
+  return 6 * std::sqrt(static_cast<double>(terms)) * roundoff<S> * size;
+}
+
+/// What values may differ by after updates of Adam whose gradients were summed in two ways: an
+/// update is the rate times a ratio of moments, so it has the relative error of its gradient's
+/// element; of N elements the smallest is about 1 / N of their root mean square, which errors are
+/// relative to.
+template <class S>
+double rounding_of_updates(Index steps, double rate, Index elements, Index terms) {
+  return static_cast<double>(steps * elements) * rate * likely_rounding<S>(terms, 1);
+}
+
+/// Relative error of fast_exp in S. Its float form: u 0.4 from the reduced argument, 0.6 from the
+/// polynomial's sums of up to ln(2) / 2, both over 0.7; 1 from the last sum, 0.5 from the fit:
+/// below 3.3 u, the 2e-7 that elementary.hpp promises. Libraries' exponentials stay below two.
+template <class S>
+inline constexpr double exp_error = 3.3 * roundoff<S>;
+
+/// Relative error of sigmoid in S: that of exp, of a sum and of a quotient.
+template <class S>
+inline constexpr double sigmoid_error = exp_error<S> + 2 * roundoff<S>;
+
 inline double dot(const Doubles& a, const Doubles& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
@@ -232,7 +258,10 @@ inline double gradient_error(const Function& f, const Doubles& x, const Doubles&
   return largest(errors);
 }
 
-/// What every gradient of the code has to reach in fp64.
+/// What every gradient has to reach in fp64 at h = 1e-3: the formula is off by h^4 / 30 = 3e-14 of
+/// the fifth derivative, values summed of n terms by 1.5 n u / h = 2e-13 n of their size, so this
+/// leaves room for fifth derivatives of 1e7 and sums of 1e6 terms, times the derivative's size. A
+/// smaller h, for functions with kinks, has its rounding u / h: 1e-10 n for 1e-6.
 inline constexpr double gradient_tolerance = 1e-6;
 
 }  // namespace lexikos::test

@@ -92,21 +92,23 @@ struct Plain {
   Doubles histogram;
 };
 
+/// Sums in long double, so that bounds are those of what is tested.
 Plain plain_statistics(const std::vector<ExtremePair>& pairs, Index bins) {
   Plain plain;
-  const double n = static_cast<double>(pairs.size());
-  for (const auto& pair : pairs) plain.mean += pair.cosine / n;
-  double cube = 0;
+  const long double n = static_cast<long double>(pairs.size());
+  long double mean = 0, square = 0, cube = 0;
+  for (const auto& pair : pairs) mean += pair.cosine / n;
   plain.histogram.assign(bins, 0.0);
   for (const auto& pair : pairs) {
-    const double x = pair.cosine - plain.mean;
-    plain.deviation += x * x / n;
+    const long double x = pair.cosine - mean;
+    square += x * x / n;
     cube += x * x * x / n;
     const double c = std::clamp(pair.cosine, -1.0, 1.0);
     plain.histogram[std::min<Index>(static_cast<Index>((c + 1) * double(bins) / 2), bins - 1)] += 1;
   }
-  plain.deviation = std::sqrt(plain.deviation);
-  plain.skewness = cube / (plain.deviation * plain.deviation * plain.deviation);
+  plain.mean = static_cast<double>(mean);
+  plain.deviation = static_cast<double>(std::sqrt(square));
+  plain.skewness = static_cast<double>(cube / (square * std::sqrt(square)));
   return plain;
 }
 
@@ -133,19 +135,52 @@ double histogram_moved(const Doubles& a, const Doubles& b) {
   return moved;
 }
 
-/// One set against the plain loop. In fp32 a cosine is off by some 1e-7, which moves a few pairs
-/// over the edges of bins.
-void check_set(const SetStatistics& s, const std::vector<ExtremePair>& pairs, bool in_double) {
-  const Plain plain = plain_statistics(pairs, static_cast<Index>(s.tally.histogram.size()));
-  INFO(s.name << (in_double ? " in double" : " in float"));
+/// What cosines are made of, 1 where nothing cancels. With mu the mean cosine, rows without the
+/// mean row are sqrt(1 - mu) as long; in float their cosines come from those of whole rows and the
+/// mean row's, over that length squared, unless they have products of their own.
+struct Sizes {
+  double in_double = 1, in_float = 1;
+};
+
+Sizes centred_sizes(const MatrixReport& report) {
+  const double mu = std::max(report.sets[0].mean, 0.0);
+  return {1 / std::sqrt(1 - mu), (1 + 2 * mu) / (1 - mu)};
+}
+
+/// What a mean over pairs may be off by in double, and a variance: cosines of `width` terms, sums
+/// over rows.
+double mean_error(Index rows, Index width, double size = 1) {
+  return rounding_of_sums<double>(rows + width, size);
+}
+
+/// What a deviation may be off by whose square is off by `variance`.
+double deviation_error(double variance, double deviation) {
+  return std::min(std::sqrt(variance), variance / deviation);
+}
+
+/// One set against the plain loop. Cosines in S are of sums of `width` terms; in fp32 a row's
+/// errors are its own, so over all pairs of n rows they come to 1 / sqrt(n) of one.
+void check_set(const SetStatistics& s, const std::vector<ExtremePair>& pairs, bool in_double,
+               Index width, const Sizes& sizes = {}) {
+  const Index bins = static_cast<Index>(s.tally.histogram.size());
+  const Plain plain = plain_statistics(pairs, bins);
+  INFO(s.name << (in_double ? " in double" : " in float") << ", " << s.rows << " x " << width);
   CHECK(s.tally.pairs == static_cast<double>(pairs.size()));
-  CHECK(std::abs(s.mean - plain.mean) < 1e-12);
-  CHECK(std::abs(s.deviation - plain.deviation) < 1e-12);
-  CHECK(std::abs(s.tally.mean() - plain.mean) < (in_double ? 1e-12 : 1e-7));
-  CHECK(std::abs(s.tally.deviation() - plain.deviation) < (in_double ? 1e-12 : 1e-7));
-  CHECK(std::abs(s.tally.skewness() - plain.skewness) < (in_double ? 1e-9 : 1e-4));
-  const double n = static_cast<double>(pairs.size());
-  CHECK(histogram_moved(s.tally.histogram, plain.histogram) <= (in_double ? 0 : 1 + 1e-4 * n));
+  const double exact = mean_error(s.rows, width, sizes.in_double);
+  CHECK(std::abs(s.mean - plain.mean) < exact);
+  CHECK(std::abs(s.deviation - plain.deviation) < deviation_error(exact, plain.deviation));
+
+  const double cosine = in_double ? 0 : likely_rounding<float>(width, sizes.in_float);
+  const double mean = exact + cosine / std::sqrt(double(s.rows));
+  CHECK(std::abs(s.tally.mean() - plain.mean) < mean);
+  CHECK(std::abs(s.tally.deviation() - plain.deviation) < mean + exact / plain.deviation);
+  // Of cubes over the deviation's: three times the relative error of each.
+  const double skewness = 3 * (1 + std::abs(plain.skewness)) * mean / plain.deviation +
+                          3 * exact / std::pow(plain.deviation, 3);
+  CHECK(std::abs(s.tally.skewness() - plain.skewness) < skewness);
+  // A pair moves over a bin's edge where it is nearer than its error; one may do so by chance.
+  const double moved = cosine * double(bins) / 2 * static_cast<double>(pairs.size());
+  CHECK(histogram_moved(s.tally.histogram, plain.histogram) <= (in_double ? 0 : 1 + moved));
   std::vector<ExtremePair> sorted = pairs;
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.cosine > b.cosine; });
@@ -154,7 +189,8 @@ void check_set(const SetStatistics& s, const std::vector<ExtremePair>& pairs, bo
     REQUIRE(found.size() == std::min<std::size_t>(7, pairs.size()));
     for (std::size_t k = 0; k < found.size(); ++k) {
       const ExtremePair& wanted = high ? sorted[k] : sorted[sorted.size() - 1 - k];
-      CHECK(std::abs(found[k].cosine - wanted.cosine) < 1e-12);
+      CHECK(std::abs(found[k].cosine - wanted.cosine) <
+            rounding_of_sums<double>(width, sizes.in_double));
       CHECK(found[k].first == wanted.first);
       CHECK(found[k].second == wanted.second);
     }
@@ -193,8 +229,10 @@ TEST_CASE("random matrices: the plain loop over pairs in double", "[capacity]") 
       CHECK(report.in_double == in_double);
       REQUIRE(report.sets.size() == 2);
       if (c.rows < 3) continue;  // two centred rows are opposite: no spread to compare
-      check_set(report.sets[0], plain_cosines(held.values, c.rows, c.width, false), in_double);
-      check_set(report.sets[1], plain_cosines(held.values, c.rows, c.width, true), in_double);
+      check_set(report.sets[0], plain_cosines(held.values, c.rows, c.width, false), in_double,
+                c.width);
+      check_set(report.sets[1], plain_cosines(held.values, c.rows, c.width, true), in_double,
+                c.width, centred_sizes(report));
     }
   }
 }
@@ -206,7 +244,7 @@ TEST_CASE("small panels: many tiles, the same pairs once each", "[capacity]") {
   AnalysisSettings settings = settings_of(false);
   settings.pairs.panel_bytes = 1;  // the smallest panels there are
   const MatrixReport report = analysed(held, settings);
-  check_set(report.sets[0], plain_cosines(held.values, rows, width, false), false);
+  check_set(report.sets[0], plain_cosines(held.values, rows, width, false), false, width);
 }
 
 TEST_CASE("untrained rows, outliers of norm, padding and zero rows", "[capacity]") {
@@ -254,10 +292,10 @@ TEST_CASE("untrained rows, outliers of norm, padding and zero rows", "[capacity]
       // Row 17 is 10,000 times the others: the mean is almost its own direction, and all other
       // centred rows nearly coincide; their cosines lose digits in any arithmetic.
       if (centred && !regular) {
-        CHECK(std::abs(s.mean - plain_statistics(pairs, 200).mean) < 1e-11);
+        CHECK(std::abs(s.mean - plain_statistics(pairs, 200).mean) < mean_error(n, width));
         continue;
       }
-      check_set(s, pairs, report.in_double);
+      check_set(s, pairs, report.in_double, width, centred ? centred_sizes(report) : Sizes());
     }
   }
   double in_norms = 0;
@@ -268,7 +306,12 @@ TEST_CASE("untrained rows, outliers of norm, padding and zero rows", "[capacity]
 TEST_CASE("closed forms", "[capacity]") {
   const bool in_double = GENERATE(true, false);
   const AnalysisSettings settings = settings_of(in_double);
-  const double loose = in_double ? 1e-12 : 1e-7;  // of a deviation that is 0
+  // Of a deviation that is 0: pairs in double give it as large as their errors, the Gram matrix the
+  // root of a variance's error.
+  const auto nothing = [&](Index rows, Index width) {
+    const double error = mean_error(rows, width);
+    return in_double ? error : std::sqrt(error);
+  };
 
   SECTION("orthonormal rows, tiled: one pair in n - 1 coincides") {
     const Index width = 16, copies = 3, rows = width * copies;
@@ -276,8 +319,9 @@ TEST_CASE("closed forms", "[capacity]") {
     for (Index i = 0; i < rows; ++i) values[i * width + i % width] = 2.5;
     const MatrixReport report = analysed(hold(values, rows, width), settings);
     const double same = double(copies - 1) / double(rows - 1);
-    CHECK(report.sets[0].mean == Approx(same).epsilon(1e-13));
-    CHECK(report.sets[0].deviation == Approx(std::sqrt(same * (1 - same))).epsilon(1e-12));
+    const double error = mean_error(rows, width), deviation = std::sqrt(same * (1 - same));
+    CHECK(std::abs(report.sets[0].mean - same) < error);
+    CHECK(std::abs(report.sets[0].deviation - deviation) < deviation_error(error, deviation));
     CHECK(report.sets[0].tally.largest == 1.0);
     CHECK(report.sets[0].tally.smallest == 0.0);
   }
@@ -286,18 +330,19 @@ TEST_CASE("closed forms", "[capacity]") {
     Doubles values(n * n, 0.0);
     for (Index i = 0; i < n; ++i) values[i * n + i] = 1.0 + double(i);
     const MatrixReport report = analysed(hold(values, n, n), settings);
-    CHECK(std::abs(report.sets[0].mean) < 1e-15);
-    CHECK(report.sets[0].deviation < loose);
+    const double error = mean_error(n, n);
+    CHECK(std::abs(report.sets[0].mean) < error);
+    CHECK(report.sets[0].deviation < nothing(n, n));
     const double each = -1.0 / double(n - 1);  // nothing but unit rows: a simplex without the mean
     if (world().is_root()) {
-      for (const double x : report.sets[0].eigenvalues) CHECK(x == Approx(1.0).epsilon(1e-13));
-      CHECK(effective_rank(report.sets[0].eigenvalues) == Approx(double(n)).epsilon(1e-12));
+      for (const double x : report.sets[0].eigenvalues) CHECK(std::abs(x - 1) < error);
+      CHECK(effective_rank(report.sets[0].eigenvalues) == Approx(double(n)).epsilon(error));
     }
     Doubles unit(n * n, 0.0);
     for (Index i = 0; i < n; ++i) unit[i * n + i] = 1.0;
     const MatrixReport simplex = analysed(hold(unit, n, n), settings);
-    CHECK(simplex.sets[1].mean == Approx(each).epsilon(1e-12));
-    CHECK(simplex.sets[1].deviation < loose);
+    CHECK(std::abs(simplex.sets[1].mean - each) < error);
+    CHECK(simplex.sets[1].deviation < nothing(n, n));
     CHECK(capacity_class(simplex.sets[1].epsilon()) == 2);
   }
   SECTION("duplicates: one direction, and none without the mean row") {
@@ -307,8 +352,8 @@ TEST_CASE("closed forms", "[capacity]") {
     Doubles values;
     for (Index i = 0; i < rows; ++i) values.insert(values.end(), row.begin(), row.end());
     const MatrixReport report = analysed(hold(values, rows, width, Stored::bf16), settings);
-    CHECK(report.sets[0].mean == Approx(1.0).epsilon(1e-14));
-    CHECK(report.sets[0].deviation < 1e-7);
+    CHECK(std::abs(report.sets[0].mean - 1) < mean_error(rows, width));
+    CHECK(report.sets[0].deviation < std::sqrt(mean_error(rows, width)));
     CHECK(report.sets[1].rows == 0);
     CHECK(report.sets[1].lost == rows);
     CHECK(report.sets[1].tally.pairs == 0);
@@ -321,7 +366,7 @@ TEST_CASE("closed forms", "[capacity]") {
         analysed(hold(Doubles(rows * width, 1.0), rows, width, Stored::bf16), no_spectrum);
     CHECK(report.norms[519] == 32.0);
     CHECK(report.sets[0].eigenvalues.empty());
-    CHECK(report.sets[0].mean == Approx(1.0).epsilon(1e-14));
+    CHECK(std::abs(report.sets[0].mean - 1) < mean_error(rows, width));
     CHECK(capacity_class(report.sets[0].epsilon()) == 1);
   }
   SECTION("codes of +-1 in 16 bits, all of a subset: epsilon is 2 / sqrt(16)") {
@@ -357,7 +402,7 @@ TEST_CASE("closed forms", "[capacity]") {
     const Doubles& spectrum = report.sets[0].eigenvalues;
     REQUIRE(spectrum.size() == static_cast<std::size_t>(width));
     CHECK(spectrum[2] > 1.0);
-    CHECK(std::abs(spectrum[3]) < 1e-11);
+    CHECK(std::abs(spectrum[3]) < rounding_of_sums<double>(rows + width, spectrum[0]));
     CHECK(effective_rank(spectrum) < 3.0);
     CHECK(effective_rank(spectrum) > 2.5);
     CHECK(participation_ratio(spectrum) < 3.0);
@@ -372,12 +417,14 @@ TEST_CASE("closed forms", "[capacity]") {
     }
     const MatrixReport report = analysed(hold(values, rows, width, Stored::f64), settings);
     const Plain plain = plain_statistics(pairs, 200);
-    CHECK(std::abs(report.sets[0].mean - plain.mean) < 1e-12);
-    CHECK(std::abs(report.sets[0].deviation - plain.deviation) < 1e-12);
+    const double error = mean_error(rows, width);
+    CHECK(std::abs(report.sets[0].mean - plain.mean) < error);
+    CHECK(std::abs(report.sets[0].deviation - plain.deviation) <
+          deviation_error(error, plain.deviation));
     CHECK(std::isfinite(report.sets[1].mean));
     for (double& x : values) x = std::ldexp(x, x == 0 ? 0 : std::abs(x) > 1 ? 900 : -900);
     const MatrixReport wider = analysed(hold(values, rows, width, Stored::f64), settings);
-    CHECK(std::abs(wider.sets[0].mean - plain.mean) < 1e-12);
+    CHECK(std::abs(wider.sets[0].mean - plain.mean) < error);
     CHECK(wider.zero.empty());
   }
 }
@@ -388,7 +435,8 @@ TEST_CASE("a large common component: centred pairs get products of their own", "
   const Held held = hold(random.normals(rows * width, 1.0, 60.0), rows, width, Stored::f64);
   const MatrixReport report = analysed(held, settings_of(false));
   CHECK(report.sets[0].mean > 0.999);
-  check_set(report.sets[1], plain_cosines(held.values, rows, width, true), false);
+  check_set(report.sets[1], plain_cosines(held.values, rows, width, true), false, width,
+            {.in_double = centred_sizes(report).in_double});
 }
 
 TEST_CASE("what is refused", "[capacity]") {
@@ -479,7 +527,7 @@ TEST_CASE("eigenvalues of symmetric matrices", "[capacity]") {
       REQUIRE(values.size() == static_cast<std::size_t>(n));
       for (Index k = 1; k <= n; ++k) {
         const double exact = 2 - 2 * std::cos(M_PI * double(k) / double(n + 1));
-        CHECK(std::abs(values[k - 1] - exact) < 1e-13 * double(n));
+        CHECK(std::abs(values[k - 1] - exact) < rounding_of_sums<double>(n, 4));
       }
     }
   }
@@ -501,9 +549,11 @@ TEST_CASE("eigenvalues of symmetric matrices", "[capacity]") {
       }
     }
     const Doubles values = symmetric_eigenvalues(a.data(), n);
+    // The four products above, each of n terms, and the solver's own.
+    const double bound = 5 * rounding_of_sums<double>(n, double(n * n));
     for (Index i = 0; i < n; ++i) {
       const double exact = i < 40 ? 0.0 : double(i * i);
-      CHECK(std::abs(values[i] - exact) < 1e-15 * double(n) * double(n * n));
+      CHECK(std::abs(values[i] - exact) < bound);
     }
   }
   SECTION("equal elements of any size: columns of rounding errors, ever smaller, are nothing") {
@@ -556,7 +606,7 @@ TEST_CASE("cosine of each token's two vectors", "[capacity]") {
   const TokenCosines c = token_cosines(a.matrix, b.matrix, 4, 4, world());
   CHECK(c.tokens == 3);
   CHECK(c.skipped == 1);
-  CHECK(std::abs(c.mean) < 1e-15);  // 1, -1, 0
+  CHECK(std::abs(c.mean) < rounding_of_sums<double>(2, 1));  // 1, -1, 0
   CHECK(c.deviation == Approx(std::sqrt(2.0 / 3.0)));
   CHECK(c.histogram == Doubles{1, 0, 1, 1});
 }

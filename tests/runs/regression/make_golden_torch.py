@@ -25,10 +25,13 @@ BETA1, BETA2, EPSILON, WEIGHT_DECAY, CLIP_NORM = 0.9, 0.95, 1e-8, 0.1, 0.8
 LEV = dict(k=3, d=6, h=2, kappa=5, r=3)
 AFFINE_SEED = 5
 
-# Interface, hidden layer, heads, heads of keys and values.
-RUNS = [("tied", "swiglu", 2, 2), ("untied", "swiglu", 2, 2), ("lev", "swiglu", 2, 2),
-        ("binary_code", "swiglu", 2, 2), ("binary_code_affine", "swiglu", 2, 2),
-        ("tied", "gelu", 2, 2), ("untied", "swiglu", 8, 2), ("tied", "swiglu", 4, 1)]
+# Interface, hidden layer, heads, heads of keys and values, window (0: none), QK-norm. The window is
+# that of the first layer; the second sees everything (transformer.window_pattern = [1, 0]).
+RUNS = [("tied", "swiglu", 2, 2, 0, False), ("untied", "swiglu", 2, 2, 0, False),
+        ("lev", "swiglu", 2, 2, 0, False), ("binary_code", "swiglu", 2, 2, 0, False),
+        ("binary_code_affine", "swiglu", 2, 2, 0, False), ("tied", "gelu", 2, 2, 0, False),
+        ("untied", "swiglu", 8, 2, 0, False), ("tied", "swiglu", 4, 1, 0, False),
+        ("untied", "swiglu", 4, 2, 3, True)]
 
 
 def tokens():
@@ -110,7 +113,7 @@ def lev_base():
     return base
 
 
-def declare(interface, mlp, heads, kv_heads):
+def declare(interface, mlp, heads, kv_heads, qk_norm):
     p = Parameters()
     p.add("head.weight", (VOCABULARY, WIDTH), 0, INIT_DEVIATION, 0.0)
     if interface == "untied":
@@ -130,6 +133,9 @@ def declare(interface, mlp, heads, kv_heads):
         name = f"transformer.{l}."
         p.add(name + "attention_norm", (WIDTH,), 1, 0, None)
         p.add(name + "qkv", (WIDTH + 2 * kv_heads * (WIDTH // heads), WIDTH), 0, INIT_DEVIATION, 0.0)
+        if qk_norm:
+            p.add(name + "q_norm", (WIDTH // heads,), 1, 0, None)
+            p.add(name + "k_norm", (WIDTH // heads,), 1, 0, None)
         p.add(name + "out", (WIDTH, WIDTH), 0, residual, 0.0)
         p.add(name + "mlp_norm", (WIDTH,), 1, 0, None)
         p.add(name + "up", (inputs * MLP_WIDTH, WIDTH), 0, INIT_DEVIATION, 0.0)
@@ -233,7 +239,7 @@ def rope(x):
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
 
-def mean_loss(interface, mlp, heads, kv_heads, p, ids, targets):
+def mean_loss(interface, mlp, heads, kv_heads, window, qk_norm, p, ids, targets):
     head_width = WIDTH // heads
     kv_width = kv_heads * head_width
     x = input_matrix(interface, p)[ids]
@@ -244,12 +250,18 @@ def mean_loss(interface, mlp, heads, kv_heads, p, ids, targets):
         qkv = rms_norm(x, w["attention_norm"]) @ w["qkv"].T
         q, k, v = (part.reshape(b_count, t_count, -1, head_width).transpose(1, 2)
                    for part in qkv.split([WIDTH, kv_width, kv_width], -1))
+        if qk_norm:
+            q = rms_norm(q, p[f"transformer.{l}.q_norm"])
+            k = rms_norm(k, p[f"transformer.{l}.k_norm"])
         # Query head h reads key and value head h // (heads / kv_heads).
         mine = torch.arange(heads) // (heads // kv_heads)
         k, v = k[:, mine], v[:, mine]
         logits = rope(q) @ rope(k).transpose(-1, -2) / math.sqrt(head_width)
-        future = torch.triu(torch.ones(t_count, t_count, dtype=torch.bool), 1)
-        o = torch.softmax(logits.masked_fill(future, -math.inf), -1) @ v
+        back = torch.arange(t_count)[:, None] - torch.arange(t_count)  # from query to key
+        unseen = back < 0
+        if window > 0 and l % 2 == 0:
+            unseen = unseen | (back >= window)
+        o = torch.softmax(logits.masked_fill(unseen, -math.inf), -1) @ v
         x = x + o.transpose(1, 2).reshape(b_count, t_count, WIDTH) @ w["out"].T
         up = rms_norm(x, w["mlp_norm"]) @ w["up"].T
         if mlp == "swiglu":
@@ -274,8 +286,8 @@ def learning_rate(step):
     return last + 0.5 * (PEAK - last) * (1 + math.cos(math.pi * done))
 
 
-def run(interface, mlp, heads, kv_heads):
-    p = declare(interface, mlp, heads, kv_heads)
+def run(interface, mlp, heads, kv_heads, window, qk_norm):
+    p = declare(interface, mlp, heads, kv_heads, qk_norm)
     text = torch.tensor(tokens())
     m = {name: torch.zeros_like(value) for name, value in p.items()}
     v = {name: torch.zeros_like(value) for name, value in p.items()}
@@ -285,7 +297,7 @@ def run(interface, mlp, heads, kv_heads):
         count = SEQUENCES * CONTEXT
         ids = text[begin : begin + count].reshape(SEQUENCES, CONTEXT)
         targets = text[begin + 1 : begin + count + 1].reshape(SEQUENCES, CONTEXT)
-        loss = mean_loss(interface, mlp, heads, kv_heads, p, ids, targets)
+        loss = mean_loss(interface, mlp, heads, kv_heads, window, qk_norm, p, ids, targets)
         gradient = dict(zip(p, torch.autograd.grad(loss, list(p.values()))))
         norm = math.sqrt(sum(float((g * g).sum()) for g in gradient.values()))
         scale = CLIP_NORM / norm if norm > CLIP_NORM else 1.0
@@ -303,7 +315,7 @@ def run(interface, mlp, heads, kv_heads):
                 value -= rate * update
         losses.append(float(loss.detach()))
         norms.append(norm)
-    return losses, norms, {name: float(torch.sqrt((value**2).sum())) for name, value in p.items()}
+    return losses, norms, {name: float(torch.sqrt((value.detach()**2).sum())) for name, value in p.items()}
 
 
 def main():
@@ -312,13 +324,16 @@ def main():
     print("struct Norm {\n  const char* name;\n  double value;\n};\n")
     print("struct Run {\n  const char* interface;\n  const char* mlp;")
     print("  int heads, kv_heads;")
+    print("  int window;  // of the first layer; 0: none")
+    print("  bool qk_norm;")
     print("  std::vector<double> losses;          // nats a token, before each step's update")
     print("  std::vector<double> gradient_norms;  // before clipping")
     print("  std::vector<Norm> final_norms;       // of each parameter after the last step\n};\n")
     print("inline const std::vector<Run> runs = {")
-    for interface, mlp, heads, kv_heads in RUNS:
-        losses, norms, final = run(interface, mlp, heads, kv_heads)
+    for interface, mlp, heads, kv_heads, window, qk_norm in RUNS:
+        losses, norms, final = run(interface, mlp, heads, kv_heads, window, qk_norm)
         print(f'    {{"{interface}",\n     "{mlp}",\n     {heads},\n     {kv_heads},')
+        print(f'     {window},\n     {str(qk_norm).lower()},')
         for row in (losses, norms):
             texts = [f"{x:.17g}" for x in row]
             groups = [", ".join(texts[i : i + 4]) for i in range(0, STEPS, 4)]

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from harness.runs import SOURCE, RunTest, run  # noqa: E402
+from harness.runs import SOURCE, RunTest, moments_of_cosines, rounding_of_sums, run  # noqa: E402
 
 sys.path.insert(0, str(SOURCE))
 from postprocess import deck  # noqa: E402
@@ -92,12 +92,6 @@ def q8_0(values):
     return data, (scale.astype("f8")[:, None] * whole).reshape(values.shape)
 
 
-def statistics(values):
-    unit = values / np.linalg.norm(values, axis=1)[:, None]
-    cosines = (unit @ unit.T)[np.triu_indices(len(values), 1)]
-    return cosines.mean(), cosines.std()
-
-
 class CapacityTest(RunTest):
     def setUp(self):
         super().setUp()
@@ -115,15 +109,13 @@ class CapacityTest(RunTest):
 
     def check(self, file, values, *arguments, index="0"):
         _, path = self.analyse(file, *arguments)
-        mean, deviation = statistics(values)
-        centred = statistics(values - values.mean(0))
         with h5py.File(path) as result:
             group = result["matrices"][index]
             self.assertEqual([group.attrs["vocabulary_size"], group.attrs["width"]], list(values.shape))
-            self.assertLess(abs(group["raw"].attrs["mu"] - mean), 1e-12)
-            self.assertLess(abs(group["raw"].attrs["sigma"] - deviation), 1e-12)
-            self.assertLess(abs(group["centred"].attrs["mu"] - centred[0]), 1e-12)
-            self.assertLess(abs(group["centred"].attrs["sigma"] - centred[1]), 1e-12)
+            for name, rows in (("raw", values), ("centred", values - values.mean(0))):
+                mu, sigma, mu_error, sigma_error = moments_of_cosines(rows)
+                self.assertLess(abs(group[name].attrs["mu"] - mu), mu_error)
+                self.assertLess(abs(group[name].attrs["sigma"] - sigma), sigma_error)
 
     def write(self, name, data):
         path = self.folder / name
@@ -178,8 +170,9 @@ class Formats(CapacityTest):
             cosines = result["matrices/1/token_cosines"]
             a, b = (v.astype("f8") for v in values)
             expected = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
-            self.assertAlmostEqual(cosines.attrs["mean"], expected.mean(), delta=1e-14)
-            self.assertAlmostEqual(cosines.attrs["deviation"], expected.std(), delta=1e-14)
+            error = rounding_of_sums(V + D, 1.0)
+            self.assertAlmostEqual(cosines.attrs["mean"], expected.mean(), delta=error)
+            self.assertAlmostEqual(cosines.attrs["deviation"], expected.std(), delta=error / expected.std())
             self.assertEqual(cosines[()].sum(), V)
 
     def test_npy(self):
@@ -257,7 +250,8 @@ class OwnFiles(CapacityTest):
             self.assertEqual(list(group["rows_untrained"]), [7])
             self.assertEqual(group.attrs["rows_padding"], 5)
             kept = np.delete(values[:61], [7, *group["rows_outlier"]], axis=0)
-            self.assertAlmostEqual(group["raw_regular"].attrs["mu"], statistics(kept)[0], delta=1e-12)
+            mu, _, mu_error, _ = moments_of_cosines(kept)
+            self.assertAlmostEqual(group["raw_regular"].attrs["mu"], mu, delta=mu_error)
             self.assertEqual(group["raw"].attrs["rows"], 61)
 
 
@@ -279,17 +273,23 @@ class Results(CapacityTest):
                     self.assertEqual(one["histogram"][()].sum(), n * (n - 1) // 2)
                     self.assertTrue((one["histogram"][()] == two["histogram"][()]).all(), name)
                     self.assertTrue((one["most_positive_ids"][()] == two["most_positive_ids"][()]).all())
+                    # Cosines are of sums of 40, over n rows; moments are over sigma up to its cube, and the others
+                    # vary no faster.
+                    error = rounding_of_sums(n + 40, 1.0)
                     for key in ("mu", "sigma", "skewness", "effective_rank", "log10_k_fitted"):
                         if key in two.attrs:
-                            self.assertAlmostEqual(one.attrs[key], two.attrs[key], delta=1e-9)
+                            self.assertAlmostEqual(one.attrs[key], two.attrs[key], delta=error / two.attrs["sigma"] ** 3)
                 eigenvalues = a["matrices/0/raw/eigenvalues"][()]
                 rows = np.delete(values.astype("f4").astype("f8"), 3, axis=0)
                 unit = rows / np.linalg.norm(rows, axis=1)[:, None]
                 exact = np.linalg.eigvalsh(unit.T @ unit)[::-1]
-                self.assertLess(np.abs(eigenvalues - exact).max(), 1e-10)
+                error = rounding_of_sums(sum(unit.shape), exact.max())
+                self.assertLess(np.abs(eigenvalues - exact).max(), error)
                 share = np.sqrt(exact) / np.sqrt(exact).sum()
-                self.assertAlmostEqual(a["matrices/0/raw"].attrs["effective_rank"],
-                                       np.exp(-(share * np.log(share)).sum()), delta=1e-9)
+                # The rank of 40 values, each to a relative error of at most that of the smallest.
+                rank = np.exp(-(share * np.log(share)).sum())
+                self.assertAlmostEqual(a["matrices/0/raw"].attrs["effective_rank"], rank,
+                                       delta=rank * error / exact.min())
                 self.assertEqual(list(a["matrices/0/rows_zero"]), [3])
                 self.assertEqual(list(a["matrices/0/rows_outlier"]), [9])
                 self.assertEqual(a["matrices/0/norm_counts"][()].sum(), 1299)

@@ -12,13 +12,12 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from harness.runs import RunTest, write_tokens  # noqa: E402
+from harness.runs import RunTest, rounding_of_losses, write_tokens  # noqa: E402
 
 STEPS = 14
 FILES = (f"checkpoint_{STEPS:08d}.h5", "history.h5", "embedding.h5")
 DECK = ("embedding.interface=lev", f"run.steps={STEPS}", "run.log_every=100", "validation.every=4",
         "geometry.every=3", "checkpoint.keep=0")
-TOLERANCE = 1e-5  # nats, of losses over these steps in fp32, between numbers of ranks
 
 
 def losses(folder):
@@ -60,19 +59,19 @@ class Edges(RunTest):
                 with self.subTest(step=step, ranks=ranks):
                     again = self.restart(straight, step, ranks=ranks, name=f"{step}on{ranks}")
                     difference = np.abs(losses(again) - losses(straight)).max()
-                    self.assertLess(difference, TOLERANCE)
+                    self.assertLess(difference, rounding_of_losses(losses(straight), STEPS))
 
     def test_the_tokens_are_the_same_on_every_number_of_ranks(self):
-        """A model that does not move: the loss of a step is a fingerprint of its tokens."""
+        """A model that does not move: the loss of a step is a fingerprint of its tokens, nearer to itself than to the
+        closest of another step."""
         still = ("optimizer.learning_rate=0", "validation.every=0", "geometry.every=0")
         straight = self.lexikos(*DECK, *still, "checkpoint.every=5", name="straight")
         prints = losses(straight)[:STEPS]
         gaps = np.abs(prints[:, None] - prints[None, :])[~np.eye(STEPS, dtype=bool)]
-        self.assertGreater(gaps.min(), 5e-6, "no two steps may look alike")
         for ranks in (2, 3):
             for step in (5, 10):
                 again = self.restart(straight, step, *still, ranks=ranks, name=f"{step}on{ranks}")
-                self.assertLess(np.abs(losses(again)[:STEPS] - prints).max(), 1e-6)
+                self.assertLess(np.abs(losses(again)[:STEPS] - prints).max(), gaps.min() / 2)
 
 
 if __name__ == "__main__":

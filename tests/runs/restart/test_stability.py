@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from harness.runs import RunTest, run  # noqa: E402
+from harness.runs import U, RunTest, likely_rounding_of_logits, run  # noqa: E402
 
 NUMERICAL = 4
 CONTEXT = 16  # of the deck that RunTest writes
@@ -54,7 +54,8 @@ class NotFinite(RunTest):
                     self.assertTrue((file["samples/source"][()] == 0).all())
                     # The step's loss is their mean; where that is a number, the gradient is not.
                     mean = file["samples/loss"][()].mean()
-                    self.assertTrue(np.isclose(mean, file.attrs["loss"], rtol=1e-6, equal_nan=True))
+                    self.assertTrue(np.isclose(mean, file.attrs["loss"], rtol=0, equal_nan=True,
+                                               atol=likely_rounding_of_logits(mean)))
                     names = [name.decode() for name in file["parameters/name"]]
                     self.assertIn("transformer.0.qkv", names)
                     bad = dict(zip(names, file["parameters/bad_gradients"], strict=True))
@@ -148,7 +149,9 @@ class SpikeGuard(RunTest):
             v = after["moment2"][name][()].astype(float)
             for count, right in ((updates, True), (step, False)):
                 expected = 3e-4 * m / (1 - 0.5**count) / (np.sqrt(v / (1 - 0.999**count)) + 1e-8)
-                same = np.allclose(change, expected, rtol=2e-3, atol=2e-7)
+                # The new value is rounded to fp32; the change itself is made in some ten operations.
+                limit = U[4] * (np.abs(before["parameters"][name][()]) + 16 * np.abs(expected))
+                same = bool((np.abs(change - expected) <= limit).all())
                 self.assertEqual(same, right, f"{count} updates")
 
     def test_too_many_in_a_row_end_the_run(self):
