@@ -4,6 +4,7 @@ SentencePiece ends the process on some texts, and HDF5 crashes or loops on damag
 """
 
 import contextlib
+import math
 import os
 import pickle
 import resource
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable
 
 CHUNK = 1 << 20
+WALL = 6.0
 
 
 class Ended(Exception):
@@ -23,7 +25,8 @@ class Ended(Exception):
 def call(function: Callable[[], object], seconds: float | None = None, memory: int | None = None) -> object:
     """What function() returns, or raises, in a child without output; both must be such as pickle takes.
 
-    seconds: longest time; memory: bytes it may take beyond what is there. Raises Ended.
+    seconds: of a processor it may take, and WALL times as many by the clock, for busy machines and slow disks; memory:
+    bytes it may take beyond what is there. Raises Ended.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -33,7 +36,7 @@ def call(function: Callable[[], object], seconds: float | None = None, memory: i
         _answer(function, reading, writing, seconds, memory)
     try:
         os.close(writing)
-        data = _received(reading, seconds)
+        data = _received(reading, None if seconds is None else WALL * seconds)
         status, child = os.waitpid(child, 0)[1], 0
     finally:
         os.close(reading)
@@ -63,7 +66,8 @@ def _received(reading: int, seconds: float | None) -> bytes:
 def _how(status: int) -> str:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return "no end in its time" if number == signal.SIGXCPU else f"a crash ({signal.Signals(number).name})"
+        late = number in (signal.SIGXCPU, signal.SIGKILL)
+        return "no end in its time" if late else f"a crash ({signal.Signals(number).name})"
     return f"a sudden end (status {os.WEXITSTATUS(status)})"
 
 
@@ -95,7 +99,7 @@ def _alone(seconds: float | None, memory: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if seconds is not None:
             spent = time.process_time()
-            resource.setrlimit(resource.RLIMIT_CPU, (int(spent + seconds) + 5,) * 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(spent + seconds),) * 2)
         if memory is not None:
             resource.setrlimit(resource.RLIMIT_AS, (_in_use() + memory,) * 2)
 

@@ -41,4 +41,8 @@ def _escape(character: str) -> str:
 
 def reason(error: BaseException) -> str:
     """What an exception says, without what Python adds."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, ValueError) and "integer string conversion" in str(error):
+        return "a number in it has too many digits"
     return getattr(error, "strerror", None) or str(error).strip("'\" ") or type(error).__name__

@@ -28,12 +28,11 @@ def unloadable(error: BaseException) -> str | None:
 
 
 def _being_imported(error: BaseException) -> str | None:
-    """The outermost known package in whose import the exception arose."""
+    """The outermost known package in whose import the exception arose: a module of it is being run."""
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_name == "_find_and_load":
-            name = str(trace.tb_frame.f_locals.get("name", "")).split(".")[0]
-            if name in (*DEBIAN, "tokenizers", "tiktoken"):
-                return name
+        name = str(trace.tb_frame.f_globals.get("__name__", "")).split(".")[0]
+        if trace.tb_frame.f_code.co_name == "<module>" and name in (*DEBIAN, "tokenizers", "tiktoken"):
+            return name
         trace = trace.tb_next
     return None

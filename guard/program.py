@@ -30,12 +30,16 @@ class Stopped(BaseException):
 
 
 class Output(io.RawIOBase):
-    """Writes to a descriptor and never fails: `lost` is the first error, after which everything is dropped."""
+    """Writes to a descriptor and never fails: `lost` is the first error, after which everything is dropped.
 
-    def __init__(self, descriptor: int, lost: OSError | None = None):
+    `closed`: what became of the descriptor before; then nothing can be written.
+    """
+
+    def __init__(self, descriptor: int, closed: OSError | None = None):
         super().__init__()
         self._descriptor = descriptor
-        self.lost = lost
+        self._closed = closed
+        self.lost: OSError | None = None
 
     def writable(self) -> bool:
         return True
@@ -44,9 +48,10 @@ class Output(io.RawIOBase):
         return self._descriptor
 
     def isatty(self) -> bool:
-        return self.lost is None and os.isatty(self._descriptor)
+        return self._closed is None and os.isatty(self._descriptor)
 
     def write(self, data) -> int:
+        self.lost = self.lost or self._closed
         view, done = memoryview(data).cast("B"), 0
         while done < len(view) and self.lost is None:
             try:
@@ -151,18 +156,18 @@ def standard_input() -> bytes:
 
 def _open_streams() -> tuple[Output, Output]:
     """Puts guarded streams in place. A closed descriptor is taken, lest the next file that is opened get its number."""
-    lost = {}
+    closed = {}
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            lost[descriptor] = OSError(errno.EBADF, "it is closed")
+            closed[descriptor] = OSError(errno.EBADF, "it is closed")
             os.open(os.devnull, os.O_RDWR)
-    output, errors = Output(1, lost.get(1)), Output(2, lost.get(2))
+    output, errors = Output(1, closed.get(1)), Output(2, closed.get(2))
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(output), encoding="utf-8", errors=_ERRORS,
                                   line_buffering=output.isatty())
     sys.stderr = io.TextIOWrapper(io.BufferedWriter(errors), encoding="utf-8", errors=_ERRORS, line_buffering=True)
-    if 0 in lost:
+    if 0 in closed:
         sys.stdin = None
     return output, errors
 

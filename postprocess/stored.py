@@ -14,7 +14,7 @@ import numpy as np
 from guard import child, seal
 from guard.failure import FILES, Failure, printable, reason
 
-SECONDS, BYTES_PER_SECOND = 8.0, 20e6  # a child's time: a start, and the slowest disk
+SECONDS, BYTES_PER_SECOND = 8.0, 20e6  # of a processor, for a child
 MEMORY, TIMES = 1 << 29, 4  # bytes a child may take: so many, and so many times the file's size
 LARGEST = (1 << 63) - 1
 
@@ -42,8 +42,8 @@ def read(path: Path, expected: str, versions: tuple[int, int, str], parse: Calla
 def _read(path: Path, expected: str, versions: tuple[int, int, str], parse: Callable[[h5py.File], object]) -> object:
     try:
         file = _open(path)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise Failure(FILES, f"{path}: not a readable HDF5 file ({reason(error)})") from None
+    except (OSError, RuntimeError, ValueError):
+        raise Failure(FILES, f"{path}: not a readable HDF5 file: something else, cut short, or damaged") from None
     with file:
         try:
             _check_format(path, file, expected, versions)

@@ -16,12 +16,11 @@ CORES=16         # of each rank
 source inputs/batch/chain.sh
 # source cmake/machines/<machine>/environment.sh
 
-[[ -f ${1:-} ]] || { echo "usage: flux batch inputs/batch/flux.sh DECK" >&2; exit 2; }
+[[ -f $(path_of "${1:-}") ]] || { echo "usage: flux batch inputs/batch/flux.sh DECK" >&2; exit 2; }
 export OMP_NUM_THREADS=$CORES
 
-left=$(flux job timeleft)
 status=0
-run_part "${left%.*}" \
+run_part "$(time_left flux job timeleft)" \
   flux run --ntasks="$TASKS" --cores-per-task="$CORES" -- "$@" || status=$?
 ((status == 75)) || exit "$status"
 # The job is an instance of Flux of its own; its successor belongs outside it.

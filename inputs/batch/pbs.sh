@@ -17,13 +17,13 @@ LEXIKOS=${LEXIKOS:-build/openmp/lexikos}
 source inputs/batch/chain.sh
 # source cmake/machines/<machine>/environment.sh
 
-[[ -f ${DECK:-} ]] || { echo "usage: qsub -v DECK=<deck> inputs/batch/pbs.sh" >&2; exit 2; }
+[[ -f $(path_of "${DECK:-}") ]] || { echo "usage: qsub -v DECK=<deck> inputs/batch/pbs.sh" >&2; exit 2; }
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
-limit=$(qstat -f "$PBS_JOBID" | sed -n 's/^ *Resource_List.walltime = //p')
 ranks=$(wc -l <"$PBS_NODEFILE")
 status=0
-run_part $(($(seconds_of "$limit") - SECONDS)) \
+run_part "$(time_left pbs_time_left)" \
   mpiexec -n "$ranks" -- "$DECK" || status=$?
 ((status == 75)) || exit "$status"
-qsub -v DECK="$DECK" inputs/batch/pbs.sh
+export DECK # by its name, so that no comma or blank in it matters
+qsub -v DECK inputs/batch/pbs.sh

@@ -23,12 +23,11 @@ LEXIKOS=${LEXIKOS:-build/openmp/lexikos}
 source inputs/batch/chain.sh
 # source cmake/machines/<machine>/environment.sh
 
-[[ -f ${1:-} ]] || { echo "usage: sbatch inputs/batch/slurm_one_node.sh DECK" >&2; exit 2; }
+[[ -f $(path_of "${1:-}") ]] || { echo "usage: sbatch inputs/batch/slurm_one_node.sh DECK" >&2; exit 2; }
 export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1}
 
-left=$(squeue --noheader --jobs "$SLURM_JOB_ID" --format %L)
 status=0
-run_part "$(seconds_of "$left")" \
+run_part "$(time_left slurm_time_left)" \
   srun --cpus-per-task="$OMP_NUM_THREADS" --cpu-bind=cores --kill-on-bad-exit=1 \
   -- "$@" || status=$?
 ((status == 75)) || exit "$status"

@@ -162,8 +162,8 @@ def unpacked(raw: bytes, path: Path) -> bytes:
         return raw
     try:
         return gzip.decompress(raw)
-    except (EOFError, zlib.error, OSError, ValueError) as error:
-        raise Failure(FILES, f"{path}: not a whole gzip file ({reason(error)})") from None
+    except (EOFError, zlib.error, OSError, ValueError):
+        raise Failure(FILES, f"{path}: not a whole gzip file: cut short, damaged, or with something behind it") from None
 
 
 def decode_utf8(raw: bytes, name: str) -> str:

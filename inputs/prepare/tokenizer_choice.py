@@ -40,7 +40,7 @@ def of_tokens_file(path: Path):
         raise Failure(FILES, f"{path}: no such file")
     seal.intact(path)
     try:
-        name, model = child.call(lambda: _stored_tokenizer(path), seconds=60.0)
+        name, model = child.call(lambda: _stored_tokenizer(path), seconds=8.0)
     except child.Ended as end:
         raise Failure(FILES, f"{path}: damaged: reading it came to {end}") from None
     return tokenizer_files.from_model(name, model, str(path))
@@ -53,7 +53,11 @@ def _stored_tokenizer(path: Path) -> tuple[str, bytes]:
     import tokens_file
 
     try:
-        with h5py.File(path, "r") as file:
+        file = h5py.File(path, "r")
+    except (OSError, RuntimeError, ValueError):
+        raise Failure(FILES, f"{path}: cannot be read: no HDF5 file, or cut short or damaged") from None
+    try:
+        with file:
             if _text(file.attrs.get("format")) != tokens_file.FORMAT:
                 raise Failure(FILES, f"{path}: not a tokens file")
             name, digest = _text(file.attrs["tokenizer"]), _text(file.attrs.get("tokenizer_hash"))
