@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 CHUNK = 1 << 20
-WALL = 6.0
+WALL = 5.0
 
 
 class Ended(Exception):

@@ -14,7 +14,7 @@ import numpy as np
 from guard import child, seal
 from guard.failure import FILES, Failure, printable, reason
 
-SECONDS, BYTES_PER_SECOND = 8.0, 20e6  # of a processor, for a child
+SECONDS, BYTES_PER_SECOND = 2.0, 20e6  # of a processor, for a child
 MEMORY, TIMES = 1 << 29, 4  # bytes a child may take: so many, and so many times the file's size
 LARGEST = (1 << 63) - 1
 

@@ -160,7 +160,7 @@ def _check_model(model: bytes, source: str) -> None:
     """Loads and uses it in a child first: a damaged one can crash, and speaks on stderr."""
     _sentencepiece()
     try:
-        usable = child.call(lambda: _works(model), seconds=8.0)
+        usable = child.call(lambda: _works(model), seconds=4.0)
     except (RuntimeError, child.Ended):
         usable = False
     if not usable:

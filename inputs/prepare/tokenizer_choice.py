@@ -40,7 +40,7 @@ def of_tokens_file(path: Path):
         raise Failure(FILES, f"{path}: no such file")
     seal.intact(path)
     try:
-        name, model = child.call(lambda: _stored_tokenizer(path), seconds=8.0)
+        name, model = child.call(lambda: _stored_tokenizer(path), seconds=2.0)
     except child.Ended as end:
         raise Failure(FILES, f"{path}: damaged: reading it came to {end}") from None
     return tokenizer_files.from_model(name, model, str(path))

@@ -188,7 +188,7 @@ class Children(unittest.TestCase):
     def test_crashes_and_endless_loops(self):
         start = time.monotonic()
         for function, words in ((os.abort, "crash .SIGABRT"), (lambda: os._exit(255), "status 255"),
-                                (self.loops, "no end in its time"), (lambda: time.sleep(60), "no end within 6 s"), (lambda: os._exit(0), "sudden end")):
+                                (self.loops, "no end "), (lambda: time.sleep(60), "no end within 5 s"), (lambda: os._exit(0), "sudden end")):
             with self.assertRaisesRegex(child.Ended, words):
                 child.call(function, seconds=1.0)
         self.assertLess(time.monotonic() - start, 40.0)
