@@ -11,6 +11,7 @@
 #include "console/placement.hpp"
 #include "deck/arguments.hpp"
 #include "deck/deck.hpp"
+#include "hdf5/probe.hpp"
 #include "jobs/driver.hpp"
 #include "jobs/registry.hpp"
 #include "parallel/communicator.hpp"
@@ -49,6 +50,7 @@ void run(int argc, char** argv, const Communicator& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  serve_probe(argc, argv);
   hold_stop_signals();
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);

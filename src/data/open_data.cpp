@@ -72,6 +72,7 @@ std::unique_ptr<TokenSource> open_validation(const DataSettings& settings) {
 }
 
 void check_share(const TokenSource& source, const Communicator& comm) {
+  check_sample(source);
   if (source.size() > checked_at_start) return;
   const Share share = share_of(source.size(), comm.rank(), comm.size());
   check_ids(source, share.begin, share.end);
@@ -99,8 +100,8 @@ void open_training(const DataSettings& settings, RunData& data) {
 void describe_text(RunData& data) {
   const TextInfo info = data.validation->text_info();
   const double tokens = static_cast<double>(data.validation->size());
-  if (info.source_bytes >= 0) data.validation_bytes_per_token = info.source_bytes / tokens;
-  if (info.source_words >= 0) data.validation_words_per_token = info.source_words / tokens;
+  if (info.source_bytes > 0) data.validation_bytes_per_token = info.source_bytes / tokens;
+  if (info.source_words > 0) data.validation_words_per_token = info.source_words / tokens;
   data.tokenizer = info.tokenizer;
   data.tokenizer_hash = info.tokenizer_hash;
   data.end_of_text = info.end_of_text;

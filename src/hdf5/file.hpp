@@ -21,26 +21,35 @@
 
 namespace lexikos {
 
-/// How a dataset is stored: what a reader needs to know before it reads or maps it.
+/// What a dataset holds. Its values are all there: what was never written, lies in other files, or
+/// is more than the file can hold is an error of info().
 struct DatasetInfo {
   enum class Kind { unsigned_integer, signed_integer, real, string, other };
 
   std::vector<std::int64_t> shape;
   Kind kind = Kind::other;
   std::int64_t element_bytes = 0;
-  bool native_order = false;      ///< the bytes of an element are in this machine's order
-  bool contiguous = false;        ///< one unbroken stretch of this very file, no filter
-  std::int64_t file_offset = -1;  ///< byte at which a contiguous dataset begins; -1: nowhere yet
+  std::string type;  ///< in words: "uint16", "float64, big-endian", "text"
+  /// Byte of this file from which the elements lie one behind the other as this machine keeps them
+  /// in memory; -1: only reading through HDF5 gives them.
+  std::int64_t mappable_at = -1;
 
   /// Number of elements.
   [[nodiscard]] std::int64_t size() const;
 };
 
+namespace detail {
+class OpenFile;
+}
+
 class Hdf5Reader {
  public:
-  /// Opens for reading. `advice` ends the message of an open that fails ("check data.path").
-  /// Errors: missing or unreadable file, not HDF5, damaged or truncated.
-  explicit Hdf5Reader(const std::string& path, const std::string& advice = "check the path");
+  /// Opens for reading. A file with a seal (seal.hpp) is compared with it; then another
+  /// process looks at it first (probe.hpp). `advice` ends the message of a file that is
+  /// not there or not what is expected ("check data.tokens"), `if_damaged` that of a damaged one.
+  /// Errors: missing or unreadable file, not HDF5, changed, damaged or truncated.
+  explicit Hdf5Reader(const std::string& path, const std::string& advice = "check the path",
+                      const std::string& if_damaged = "copy or prepare it again");
   ~Hdf5Reader();
   Hdf5Reader(Hdf5Reader&&) noexcept;
   Hdf5Reader& operator=(Hdf5Reader&&) noexcept;
@@ -48,11 +57,19 @@ class Hdf5Reader {
   [[nodiscard]] const std::string& path() const;
 
   /// Checks the root attributes `format` and `format_version` (1..newest). Errors: another kind of
-  /// file, or one from a newer version.
-  void require_format(const std::string& format, std::int64_t newest) const;
+  /// file, or one from a newer version; no seal, where versions from `sealed_from` on have one (0:
+  /// none must).
+  void require_format(const std::string& format, std::int64_t newest,
+                      std::int64_t sealed_from = 0) const;
 
-  /// True where the object (dataset or group) exists.
+  /// True where the object (dataset or group) exists. Here and below: a link into another file is
+  /// an error that names it.
   [[nodiscard]] bool has(const std::string& object) const;
+  [[nodiscard]] bool is_dataset(const std::string& object) const;
+  [[nodiscard]] bool is_group(const std::string& object) const;
+  /// Whether the name stands for an object of this very file: false for a link into another file,
+  /// and one that leads nowhere.
+  [[nodiscard]] bool is_inside(const std::string& object) const;
   /// Names of the members of a group, in order of creation where the file kept it, else by name.
   [[nodiscard]] std::vector<std::string> members(const std::string& group) const;
 
@@ -69,12 +86,17 @@ class Hdf5Reader {
 
   [[nodiscard]] DatasetInfo info(const std::string& dataset) const;
 
-  /// The whole dataset into out[count], converted to T; `count` must be its size.
+  /// The whole dataset into out[count], converted to T; `count` must be its size. Here and below:
+  /// whole numbers become whole numbers and real ones real ones; a value that T cannot hold, or
+  /// another type, is an error.
   template <class T>
   void read(const std::string& dataset, T* out, std::int64_t count) const;
-  /// The whole dataset, converted to T.
+  /// The whole dataset, rows one behind the other, converted to T.
   template <class T>
   [[nodiscard]] std::vector<T> read(const std::string& dataset) const;
+  /// The same of a dataset that must have one dimension.
+  template <class T>
+  [[nodiscard]] std::vector<T> read_list(const std::string& dataset) const;
   /// Rows [begin, begin + rows) along the first dimension, converted to T. The dataset stays open
   /// between calls on the same name, so that its chunk cache serves the next call.
   template <class T>
@@ -83,6 +105,7 @@ class Hdf5Reader {
   [[nodiscard]] std::vector<std::string> read_strings(const std::string& dataset) const;
 
  private:
+  [[nodiscard]] const detail::OpenFile& file() const;
   struct State;
   std::unique_ptr<State> state_;
 };

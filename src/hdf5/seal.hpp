@@ -18,7 +18,8 @@ std::string seal_of(int descriptor, std::uint64_t length, const std::string& pat
 bool has_seal(const std::string& path);
 
 /// Reads a whole file and compares it with its seal. Throws Error(file), naming the file: no seal,
-/// another length, a changed byte. `advice` ends the message.
+/// another length, a changed byte. `advice` ends the message. A file of 64 MiB and more that was
+/// found whole and has not been written to since is not read again.
 void check_seal(const std::string& path, const std::string& advice);
 
 }  // namespace lexikos

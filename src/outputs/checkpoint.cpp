@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "hdf5/file.hpp"
-#include "hdf5/seal.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -34,27 +33,12 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
-/// Format version 1 had no seal.
-constexpr std::int64_t first_sealed_version = 2;
-
-/// Opens a file and compares it with its seal, where it has one before HDF5 sees any of it: what a
-/// library does with damaged bytes is its own affair.
-Hdf5Reader open_checkpoint(const std::string& path, SealCheck seal = SealCheck::needed) {
-  const char* before = "go on from the checkpoint before it (-r latest finds it)";
-  const bool needed = seal == SealCheck::needed, sealed = has_seal(path);
-  if (needed && sealed) check_seal(path, before);
-  Hdf5Reader file(path, advice);
-  if (needed && !sealed && file.has_attribute("/", "format_version") &&
-      file.text("/", "format") == format &&
-      file.integer("/", "format_version") >= first_sealed_version &&
-      file.integer("/", "format_version") <= checkpoint_format_version) {
-    check_seal(path, before);  // says that there is none
-  }
-  return file;
+Hdf5Reader open_checkpoint(const std::string& path) {
+  return Hdf5Reader(path, advice, "go on from the checkpoint before it (-r latest finds it)");
 }
 
 CheckpointHeader read_header(const Hdf5Reader& file) {
-  file.require_format(format, checkpoint_format_version);
+  file.require_format(format, checkpoint_format_version, checkpoint_sealed_from);
   CheckpointHeader header;
   header.step = file.integer("/", "step");
   header.tokens = file.integer("/", "tokens");
@@ -224,8 +208,8 @@ CheckpointHeader read_checkpoint_header(const std::string& path) {
 }
 
 std::vector<std::int64_t> read_parameter_shape(const std::string& path, const std::string& name) {
-  const Hdf5Reader file(path, advice);
-  file.require_format(format, checkpoint_format_version);
+  const Hdf5Reader file = open_checkpoint(path);
+  file.require_format(format, checkpoint_format_version, checkpoint_sealed_from);
   return file.info("/parameters/" + name).shape;
 }
 
@@ -246,8 +230,8 @@ CheckpointHeader read_header_of(const Hdf5Reader& file) {
 
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
-                                 History* history, SealCheck seal) {
-  const Hdf5Reader file = open_checkpoint(path, seal);
+                                 History* history) {
+  const Hdf5Reader file = open_checkpoint(path);
   CheckpointHeader header = read_header_of<Scalar>(file);
   read_group(file, "parameters", state.parameters);
   read_group(file, "moment1", state.moment1);
@@ -313,8 +297,8 @@ void prune_checkpoints(const std::string& folder, const Retention& retention) {
 #define LEXIKOS_INSTANTIATE(Scalar)                                                         \
   template void write_checkpoint<Scalar>(const std::string&, const CheckpointHeader&,       \
                                          const StateArrays<const Scalar>&, const History&); \
-  template CheckpointHeader read_checkpoint<Scalar>(                                        \
-      const std::string&, const StateArrays<Scalar>&, History*, SealCheck);                 \
+  template CheckpointHeader read_checkpoint<Scalar>(const std::string&,                     \
+                                                    const StateArrays<Scalar>&, History*);  \
   template CheckpointHeader read_parameters<Scalar>(const std::string&,                     \
                                                     const std::vector<NamedArray<Scalar>>&);
 LEXIKOS_INSTANTIATE(float)

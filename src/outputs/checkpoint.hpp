@@ -18,6 +18,8 @@ namespace lexikos {
 
 /// Newest format version of checkpoint files that is written and read.
 inline constexpr std::int64_t checkpoint_format_version = 2;
+/// The first version that must have a seal (hdf5/seal.hpp).
+inline constexpr std::int64_t checkpoint_sealed_from = 2;
 
 /// An array with a name and a shape, rows contiguous: in host memory, or, where `data` is
 /// null, one that goes through a buffer some rows at a time. T may be const: such are written.
@@ -72,17 +74,13 @@ CheckpointHeader read_checkpoint_header(const std::string& path);
 /// The shape of one parameter. Errors: as the header's, and no parameter of that name.
 std::vector<std::int64_t> read_parameter_shape(const std::string& path, const std::string& name);
 
-/// Whether a checkpoint must be compared with its checksum, or its file just was by this rank
-/// (find_newest_checkpoint): reading a large one whole takes its time.
-enum class SealCheck { needed, done };
-
 /// Fills the arrays of `state`, whose names and shapes say what is expected, and the rows of
 /// `history` (nullptr: not read). Errors: those of the header; the first array that is missing,
 /// has another shape or is not expected, with both shapes; another scalar type. Nothing of
 /// `state` may be used after an error.
 template <class Scalar>
 CheckpointHeader read_checkpoint(const std::string& path, const StateArrays<Scalar>& state,
-                                 History* history, SealCheck seal = SealCheck::needed);
+                                 History* history);
 
 /// Fills the parameters only, to evaluate them. Errors: those of read_checkpoint.
 template <class Scalar>

@@ -141,7 +141,7 @@ std::vector<History::StoredColumn> History::read_columns(const Hdf5Reader& file,
     if (whole == (file.info(dataset).kind == DatasetInfo::Kind::real)) {
       refuse("column '" + column.name + "' " + of_group + " has another type" + same_deck);
     }
-    std::visit([&]<class T>(std::vector<T>& values) { values = file.read<T>(dataset); },
+    std::visit([&]<class T>(std::vector<T>& values) { values = file.read_list<T>(dataset); },
                column.values);
     if (column.size() != rows) {
       refuse("column '" + column.name + "' " + of_group + " has " + std::to_string(column.size()) +

@@ -38,13 +38,12 @@ double checkpoint_estimate(const Model<float>& model) {
   return 3.0 * static_cast<double>(model.parameters().arena_size()) * sizeof(float) / slow_disk;
 }
 
-void restart(Trainer& trainer, const std::string& path, SealCheck seal,
-             const MemberSettings& settings, const RunData& data, const Communicator& comm,
-             Console& console) {
+void restart(Trainer& trainer, const std::string& path, const MemberSettings& settings,
+             const RunData& data, const Communicator& comm, Console& console) {
   CheckpointHeader header;
   const bool allow_changed = settings.data.allow_changed;
   comm.on_all([&] {
-    header = load_state(path, trainer.model().parameters(), trainer.history(), seal);
+    header = load_state(path, trainer.model().parameters(), trainer.history());
     check_checkpoint(header, path, settings.resolved_deck, tokenizer_of(data));
     check_data_order(header, path, settings.resolved_deck, allow_changed, console);
     check_token_files(header, path, data, allow_changed, console);

@@ -21,8 +21,7 @@ double checkpoint_estimate(const Model<float>& model);
 
 /// Puts model, history and trainer where they were when a checkpoint was written; says so on the
 /// console. Collective. Throws Error(file) or Error(deck) where it does not fit deck or tokens.
-void restart(Trainer& trainer, const std::string& path, SealCheck seal,
-             const MemberSettings& settings, const RunData& data, const Communicator& comm,
-             Console& console);
+void restart(Trainer& trainer, const std::string& path, const MemberSettings& settings,
+             const RunData& data, const Communicator& comm, Console& console);
 
 }  // namespace lexikos

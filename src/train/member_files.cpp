@@ -169,7 +169,7 @@ void save_shared_state(const Communicator& comm, const std::string& folder,
 }
 
 CheckpointHeader load_state(const std::string& path, Parameters<float>& parameters,
-                            History& history, SealCheck seal) {
+                            History& history) {
   const HostState host = mirror_state(parameters);
   const ParameterInfos& list = parameters.infos();
   StateArrays<float> state;
@@ -180,7 +180,7 @@ CheckpointHeader load_state(const std::string& path, Parameters<float>& paramete
     state = {arrays_of<float>(list, host.values), arrays_into(host.moment1, range, list),
              arrays_into(host.moment2, range, list)};
   }
-  const CheckpointHeader header = read_checkpoint<float>(path, state, &history, seal);
+  const CheckpointHeader header = read_checkpoint<float>(path, state, &history);
   Kokkos::deep_copy(parameters.values(), host.values);
   Kokkos::deep_copy(parameters.first_moments(), host.moment1);
   Kokkos::deep_copy(parameters.second_moments(), host.moment2);

@@ -28,7 +28,7 @@ void save_shared_state(const Communicator& comm, const std::string& folder,
 /// Reads a checkpoint into parameters, moments (those of parameters.moment_range()) and history.
 /// Throws Error(file), also where a value is not finite.
 CheckpointHeader load_state(const std::string& path, Parameters<float>& parameters,
-                            History& history, SealCheck seal);
+                            History& history);
 
 /// Reads the parameters of a checkpoint, and nothing else of it. Throws Error(file), also where a
 /// value is not finite.

@@ -9,7 +9,7 @@ namespace {
 bool says_finished(const std::string& path, Index step) {
   try {
     const Hdf5Reader file(path);
-    const auto steps = file.read<std::int64_t>("/history/step");
+    const auto steps = file.read_list<std::int64_t>("/history/step");
     return file.text("/", "status") == "finished" && !steps.empty() && steps.back() == step;
   } catch (const Error&) {
     return false;  // none, or none that can be read: it is written anew

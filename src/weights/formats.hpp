@@ -37,7 +37,6 @@ struct Hdf5Matrices {
   std::string input, output;  // tensor names where the file's format tells them
   std::string why_no_input;
 };
-bool is_hdf5(const MappedFile& file);
 /// `dataset` "" takes them all; `table` may be empty; `advice`: of the message on a bad file.
 Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
                        const std::string& advice, const StoredTable& table);

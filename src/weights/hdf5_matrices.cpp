@@ -30,10 +30,10 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset,
     fail(Status::file, start + "it has " + std::to_string(info.shape.size()) +
                            " dimensions; a matrix [V D] is expected");
   }
-  if (info.kind != DatasetInfo::Kind::real) fail(Status::file, start + "its values are not real");
-  const bool plain = info.contiguous && info.native_order && info.file_offset >= 0 &&
-                     (info.element_bytes == 4 || info.element_bytes == 8);
-  if (!plain) {
+  if (info.kind != DatasetInfo::Kind::real) {
+    fail(Status::file, start + "it holds " + info.type + " where real numbers are expected");
+  }
+  if (info.mappable_at < 0) {
     WeightMatrix matrix = info.element_bytes == 8 ? copied<double>(file, dataset, info)
                                                   : copied<float>(file, dataset, info);
     matrix.name = name;
@@ -42,30 +42,32 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset,
   const auto mapped = std::make_shared<const MappedFile>(path, advice);
   const Element element = info.element_bytes == 8 ? Element::f64 : Element::f32;
   return stored_tensor(mapped, dataset, info.shape, element_name(element), element,
-                       static_cast<std::uint64_t>(info.file_offset))
+                       static_cast<std::uint64_t>(info.mappable_at))
       .open(2);
 }
 
+/// A dataset that cannot be read is in the list as well: whoever asks for it hears why.
 TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset,
                      const std::string& advice) {
   TensorEntry entry{.name = dataset, .shape = {}, .type = "HDF5", .open = {}, .trouble = {}};
-  entry.shape = file.info(dataset).shape;
+  try {
+    entry.shape = file.info(dataset).shape;
+  } catch (const Error& error) {
+    return TensorEntry::broken(dataset, error.what());
+  }
   entry.open = [path = file.path(), dataset, advice](std::size_t) {
     return open_dataset(path, dataset, advice);
   };
   return entry;
 }
 
-/// The matrices of a group; groups below it are not searched.
+/// The datasets of a group, links out of the file among them; groups below it are not searched.
 void add_members(const Hdf5Reader& file, const std::string& group, const std::string& advice,
                  Hdf5Matrices& found) {
   for (const std::string& name : file.members(group)) {
     const std::string object = (group == "/" ? "" : group) + "/" + name;
-    try {
-      TensorEntry entry = entry_of(file, object, advice);
-      if (entry.shape.size() == 2) found.tensors.push_back(std::move(entry));
-    } catch (const Error&) {
-      continue;  // a group, or of a type that is no number
+    if (!file.is_inside(object) || file.is_dataset(object)) {
+      found.tensors.push_back(entry_of(file, object, advice));
     }
   }
 }
@@ -87,8 +89,6 @@ void find_tables(const Hdf5Reader& file, const StoredTable& table, Hdf5Matrices&
 
 }  // namespace
 
-bool is_hdf5(const MappedFile& file) { return file.text(0, 8) == "\x89HDF\r\n\x1a\n"; }
-
 Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
                        const std::string& advice, const StoredTable& table) {
   const Hdf5Reader file(path, advice);
@@ -108,7 +108,7 @@ Hdf5Matrices read_hdf5(const std::string& path, const std::string& dataset,
     found.format = "embedding.h5";
     add_members(file, "/", advice, found);
   } else if (label == "lexikos-checkpoint") {
-    file.require_format(label, checkpoint_format_version);
+    file.require_format(label, checkpoint_format_version, checkpoint_sealed_from);
     found.format = "checkpoint";
     add_members(file, "/parameters", advice, found);
     find_tables(file, table, found);

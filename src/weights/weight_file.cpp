@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "hdf5/signature.hpp"
 #include "utils/error.hpp"
 #include "utils/text.hpp"
 #include "weights/folder.hpp"
@@ -139,7 +140,7 @@ WeightFile::WeightFile(const std::string& text, WeightKeys keys, const StoredTab
   path_ = place.path;
   passed_over_ = place.passed_over;
   const auto file = std::make_shared<const MappedFile>(path_, keys_.advice());
-  if (formats::is_hdf5(*file)) {
+  if (is_hdf5(*file)) {
     formats::Hdf5Matrices found = formats::read_hdf5(path_, place.dataset, keys_.advice(), table);
     format_ = found.format;
     tensors_ = std::move(found.tensors);

@@ -15,6 +15,7 @@
 #define CATCH_CONFIG_NO_POSIX_SIGNALS
 #define CATCH_CONFIG_COLOUR_NONE
 #include "harness/catch.hpp"
+#include "hdf5/probe.hpp"
 
 namespace {
 
@@ -67,6 +68,7 @@ int run_session(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lexikos::serve_probe(argc, argv);
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   Kokkos::initialize(argc, argv);  // takes its own arguments out

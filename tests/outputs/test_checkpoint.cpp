@@ -190,8 +190,8 @@ TEST_CASE("a byte that changed anywhere is refused, and the checkpoint before is
       for (const std::string& name : file.members(group)) {
         const DatasetInfo info = file.info(group + name);
         if (info.size() == 0) continue;
-        REQUIRE(info.file_offset > 0);
-        places.push_back(static_cast<std::size_t>(info.file_offset));
+        REQUIRE(info.mappable_at > 0);
+        places.push_back(static_cast<std::size_t>(info.mappable_at));
         places.push_back(places.back() +
                          static_cast<std::size_t>(info.size() * info.element_bytes) - 1);
       }

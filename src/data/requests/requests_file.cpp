@@ -1,7 +1,6 @@
 #include "data/requests/requests_file.hpp"
 
 #include "hdf5/file.hpp"
-#include "hdf5/seal.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -120,14 +119,13 @@ void check_list(const Requests& r, const std::string& name, const std::vector<To
 Requests Requests::read(const std::string& path) {
   Requests r;
   r.path = path;
-  const Hdf5Reader file(path, advice);
-  file.require_format("lexikos-requests", requests_format_version);
-  check_seal(path, advice);
+  const Hdf5Reader file(path, advice, advice);
+  file.require_format("lexikos-requests", requests_format_version, 1);
   r.tokenizer = file.text("/", "tokenizer");
   r.tokenizer_hash = file.text("/", "tokenizer_hash");
   r.vocabulary = file.integer("/", "vocabulary_size");
   read_tasks(file, r);
-  const auto whole = [&](const char* name) { return file.read<std::int64_t>(name); };
+  const auto whole = [&](const char* name) { return file.read_list<std::int64_t>(name); };
   r.task = whole("/documents/task");
   r.gold = whole("/documents/gold");
   r.words = whole("/documents/words");
@@ -139,8 +137,8 @@ Requests Requests::read(const std::string& path) {
   r.context = whole("/requests/context");
   r.continuation_begin = whole("/continuations/begin");
   r.context_begin = whole("/contexts/begin");
-  r.continuation_ids = file.read<TokenId>("/continuations/ids");
-  r.context_ids = file.read<TokenId>("/contexts/ids");
+  r.continuation_ids = file.read_list<TokenId>("/continuations/ids");
+  r.context_ids = file.read_list<TokenId>("/contexts/ids");
   check(r);
   return r;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "data/tokens/raw_ids.hpp"
 #include "utils/error.hpp"
+#include "utils/file_extent.hpp"
 
 namespace lexikos {
 
@@ -70,12 +72,8 @@ void BinaryTokens::document_starts(Index begin, Index count, const TokenId* ids,
 
 std::unique_ptr<TokenSource> open_nanogpt(std::shared_ptr<const MappedFile> file,
                                           const BinaryContext& context) {
+  require_raw_uint16(*file, context.vocabulary_size);
   const auto size = static_cast<Index>(file->size());
-  if (size % 2 != 0) {
-    file->refuse("its size of " + std::to_string(size) +
-                 " bytes is no whole number of uint16: it is truncated at offset " +
-                 std::to_string(size) + "; copy or prepare it again");
-  }
   return std::make_unique<BinaryTokens>(MappedIds(file, 0, IdType::uint16, size / 2), "nanoGPT",
                                         context);
 }
@@ -115,7 +113,10 @@ std::unique_ptr<TokenSource> open_llmc(std::shared_ptr<const MappedFile> file,
 std::unique_ptr<TokenSource> open_megatron(std::shared_ptr<const MappedFile> file,
                                            const std::string& index, const BinaryContext& context) {
   DocumentIndex documents(index);
-  const Index expected = documents.tokens() * id_bytes(documents.type());
+  const Index expected = FileExtent(index, file->size())
+                             .product("its tokens and their bytes",
+                                      {static_cast<std::uint64_t>(documents.tokens()),
+                                       static_cast<std::uint64_t>(id_bytes(documents.type()))});
   if (static_cast<Index>(file->size()) != expected) {
     fail_size(*file, expected,
               "its index '" + index + "' counts " + std::to_string(documents.tokens()) +

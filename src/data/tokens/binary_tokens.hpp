@@ -70,7 +70,7 @@ class BinaryTokens : public TokenSource {
   std::optional<DocumentIndex> documents_;
 };
 
-/// Raw uint16. Errors (Status::file): a size that is not even.
+/// Raw uint16. Errors (Status::file): bytes that are something else (raw_ids.hpp).
 std::unique_ptr<TokenSource> open_nanogpt(std::shared_ptr<const MappedFile> file,
                                           const BinaryContext& context);
 
@@ -80,6 +80,9 @@ std::unique_ptr<TokenSource> open_llmc(std::shared_ptr<const MappedFile> file,
                                        const BinaryContext& context);
 
 bool is_megatron_index(const std::string& path);
+/// Throws Error(file) where `index`, which lies beside `file` and is no index that is read, may say
+/// how the ids of `file` are to be read.
+[[noreturn]] void refuse_index(const MappedFile& file, const std::string& index);
 /// Errors (Status::file): those of the index; a size of `file` other than the index says.
 std::unique_ptr<TokenSource> open_megatron(std::shared_ptr<const MappedFile> file,
                                            const std::string& index, const BinaryContext& context);

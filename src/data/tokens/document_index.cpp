@@ -2,16 +2,18 @@
 // document index, then i32 lengths and i64 byte pointers of the sequences, and the i64 document
 // index: the first sequence of each document and, usually, the number of sequences at the end.
 #include <algorithm>
-#include <array>
+#include <filesystem>
 
 #include "data/tokens/binary_tokens.hpp"
 #include "utils/error.hpp"
+#include "utils/file_extent.hpp"
 
 namespace lexikos {
 
 namespace {
 
 constexpr std::string_view magic("MMIDIDX\0\0", 9);
+constexpr std::string_view old_magic("TNTIDX\0\0", 8);
 constexpr Index header_bytes = 9 + 8 + 1 + 8 + 8;
 constexpr Index checked_sequences = Index{1} << 20;
 
@@ -39,6 +41,22 @@ std::optional<IdType> type_of(std::uint8_t code) {
 
 bool is_megatron_index(const std::string& path) {
   return MappedFile(path).text(0, magic.size()) == magic;
+}
+
+void refuse_index(const MappedFile& file, const std::string& index) {
+  std::error_code unknown;
+  const bool empty = std::filesystem::file_size(index, unknown) == 0;
+  const std::string beside = "the index beside it, '" + index + "', ";
+  if (empty || MappedFile(index).text(0, old_magic.size()) != old_magic) {
+    file.refuse(beside + (empty ? "is empty" : "is none of Megatron's") +
+                ", and an index says how its ids are stored; restore it, or take it away where it "
+                "belongs to something else");
+  }
+  const MappedFile old(index);
+  const auto type = old.size() < 24 ? std::nullopt : type_of(old.number<std::uint8_t>(16));
+  file.refuse(beside + "is of Megatron's older format (TNTIDX)" +
+              (type ? std::string(", with ids of ") + id_type_name(*type) : "") +
+              ", which is not read; write the data set again with --dataset-impl mmap");
 }
 
 DocumentIndex::DocumentIndex(const std::string& path)
@@ -87,7 +105,15 @@ void DocumentIndex::read_header() {
                   " entries for documents (offset 26), which take " + std::to_string(end) +
                   " bytes and the file has " + std::to_string(size));
   }
-  tokens_ = pointer(sequences_ - 1) / id_bytes(type_) + length(sequences_ - 1);
+  const Index last_begin = pointer(sequences_ - 1), last_length = length(sequences_ - 1);
+  if (last_begin < 0 || last_length < 0) {
+    file_->refuse("its last sequence begins at byte " + std::to_string(last_begin) +
+                  " of the ids and has " + std::to_string(last_length) +
+                  " tokens: it is damaged; copy or prepare it again");
+  }
+  tokens_ = FileExtent(file_->path(), file_->size())
+                .sum("its tokens", static_cast<std::uint64_t>(last_begin / id_bytes(type_)),
+                     static_cast<std::uint64_t>(last_length));
   const auto last = file_->number<std::int64_t>(documents_at_ + 8 * (entries_ - 1));
   documents_ = last == sequences_ ? entries_ - 1 : entries_;
 }
@@ -104,8 +130,12 @@ void DocumentIndex::check_sequences() const {
   const Index looks = std::min(sequences_, checked_sequences);
   for (Index i = 0; i < looks; ++i) {
     const Index s = i * sequences_ / looks;
-    const Index expected = s == 0 ? 0 : pointer(s - 1) + length(s - 1) * id_bytes(type_);
-    if (length(s) < 0 || pointer(s) != expected) {
+    // Unsigned, since a damaged pointer may be anything.
+    const std::uint64_t expected =
+        s == 0 ? 0
+               : static_cast<std::uint64_t>(pointer(s - 1)) +
+                     static_cast<std::uint64_t>(length(s - 1) * id_bytes(type_));
+    if (length(s) < 0 || static_cast<std::uint64_t>(pointer(s)) != expected) {
       file_->refuse("sequence " + std::to_string(s) + " begins at byte " +
                     std::to_string(pointer(s)) + " of the ids (offset " +
                     std::to_string(pointers_at_ + 8 * s) + ") and not at " +
@@ -133,7 +163,14 @@ Index DocumentIndex::begin_of(Index document) const {
     file_->refuse("a document begins at sequence " + std::to_string(sequence) + " (offset " +
                   std::to_string(documents_at_ + 8 * document) + "), which is not there");
   }
-  return sequence == sequences_ ? tokens_ : pointer(sequence) / id_bytes(type_);
+  if (sequence == sequences_) return tokens_;
+  const Index begin = pointer(sequence);
+  if (begin < 0 || begin % id_bytes(type_) != 0 || begin / id_bytes(type_) > tokens_) {
+    file_->refuse("sequence " + std::to_string(sequence) + " begins at byte " +
+                  std::to_string(begin) + " of the ids (offset " +
+                  std::to_string(pointers_at_ + 8 * sequence) + "), where no id begins");
+  }
+  return begin / id_bytes(type_);
 }
 
 void DocumentIndex::document_starts(Index begin, Index count, std::vector<Index>& starts) const {
@@ -147,8 +184,15 @@ void DocumentIndex::document_starts(Index begin, Index count, std::vector<Index>
       high = middle;
     }
   }
+  Index before = 0;
   for (; low < documents_ && begin_of(low) < begin + count; ++low) {
     const Index t = begin_of(low) - begin;
+    if (t < before) {
+      file_->refuse("document " + std::to_string(low) +
+                    " begins before the one before it (offset " +
+                    std::to_string(documents_at_ + 8 * low) + "); copy or prepare it again");
+    }
+    before = t;
     if (starts.empty() || starts.back() != t) starts.push_back(t);  // a document may be empty
   }
 }

@@ -1,9 +1,5 @@
 #include "data/tokens/token_file.hpp"
 
-#include <sys/stat.h>
-
-#include <numeric>
-
 #include "data/tokens/mapped_ids.hpp"
 #include "data/tokens/token_scan.hpp"
 #include "hdf5/file.hpp"
@@ -61,7 +57,7 @@ std::unique_ptr<IdStore> map_ids(const std::string& path, const DatasetInfo& inf
     return nullptr;
   }
   const IdType type = info.element_bytes == 2 ? IdType::uint16 : IdType::uint32;
-  return std::make_unique<StoredIds>(MappedIds(file, info.file_offset, type, info.size()));
+  return std::make_unique<StoredIds>(MappedIds(file, info.mappable_at, type, info.size()));
 }
 
 template <class Value>
@@ -73,6 +69,16 @@ Value attribute_or(const Hdf5Reader& file, const std::string& object, const std:
   } else {
     return file.integer(object, name);
   }
+}
+
+/// Whether the sum is `total`; also right where the counts are so large that a sum would overflow.
+bool adds_up(const std::vector<std::uint64_t>& counts, std::uint64_t total) {
+  std::uint64_t left = total;
+  for (const std::uint64_t count : counts) {
+    if (count > left) return false;
+    left -= count;
+  }
+  return left == 0;
 }
 
 }  // namespace
@@ -103,7 +109,9 @@ TokenFile::TokenFile(const std::string& path, const std::string& split)
   const DatasetInfo stored = file.info(s.dataset);
   if (stored.shape.size() != 1 || stored.kind != DatasetInfo::Kind::unsigned_integer ||
       (stored.element_bytes != 2 && stored.element_bytes != 4)) {
-    fail(Status::file, start + "'" + s.dataset + "' is not a list of uint16 or uint32; " + advice);
+    fail(Status::file, start + "'" + s.dataset + "' has " + std::to_string(stored.shape.size()) +
+                           " dimensions of " + stored.type +
+                           ", and is not a list of uint16 or uint32; " + advice);
   }
   s.size = stored.size();
 
@@ -116,16 +124,12 @@ TokenFile::TokenFile(const std::string& path, const std::string& split)
   s.info.documents = attribute_or(file, s.dataset, "documents", Index{-1});
   s.info.description = attribute_or(file, s.dataset, "description", std::string());
 
-  if (stored.contiguous && stored.file_offset >= 0 && s.size > 0) {
-    struct stat status {};
-    const Index end = stored.file_offset + s.size * stored.element_bytes;
-    if (stat(path.c_str(), &status) == 0 && end > static_cast<Index>(status.st_size)) {
-      fail(Status::file, start + "'" + s.dataset + "' ends at byte " + std::to_string(end) +
-                             " and the file at byte " + std::to_string(status.st_size) +
-                             ": it is truncated; copy or prepare it again");
-    }
-    if (stored.native_order) s.ids = map_ids(path, stored);
+  if (s.info.end_of_text < -1 || s.info.end_of_text >= s.vocabulary_size) {
+    fail(Status::file, start + "its end_of_text " + std::to_string(s.info.end_of_text) +
+                           " is not below its vocabulary_size " +
+                           std::to_string(s.vocabulary_size) + "; " + advice);
   }
+  if (stored.mappable_at >= 0) s.ids = map_ids(path, stored);
   if (!s.ids) s.ids = std::make_unique<LibraryIds>(std::move(file), s.dataset);
 }
 
@@ -171,17 +175,16 @@ std::vector<std::uint64_t> TokenFile::counts_of_train() const {
   if (!file.has("/train_counts")) return {};
   const std::string start = "cannot use /train_counts of '" + s.path + "': ";
   const DatasetInfo stored = file.info("/train_counts");
-  if (stored.size() != s.vocabulary_size) {
+  if (stored.shape != std::vector<std::int64_t>{s.vocabulary_size}) {
     fail(Status::file, start + "it has " + std::to_string(stored.size()) +
                            " entries and the vocabulary " + std::to_string(s.vocabulary_size) +
                            "; prepare the file again");
   }
-  std::vector<std::uint64_t> counts = file.read<std::uint64_t>("/train_counts");
-  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::vector<std::uint64_t> counts = file.read_list<std::uint64_t>("/train_counts");
   const Index train_size = file.info("/train").size();
-  if (sum != static_cast<std::uint64_t>(train_size)) {
-    fail(Status::file, start + "its sum is " + std::to_string(sum) + " and /train has " +
-                           std::to_string(train_size) + " tokens; prepare the file again");
+  if (!adds_up(counts, static_cast<std::uint64_t>(train_size))) {
+    fail(Status::file, start + "its sum is not the " + std::to_string(train_size) +
+                           " tokens of /train; prepare the file again");
   }
   return counts;
 }

@@ -3,7 +3,9 @@
 #include <filesystem>
 
 #include "data/tokens/binary_tokens.hpp"
+#include "data/tokens/raw_ids.hpp"
 #include "data/tokens/token_file.hpp"
+#include "hdf5/signature.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -32,19 +34,20 @@ std::string with_extension(const std::string& path, const std::string& extension
   return std::filesystem::path(path).replace_extension(extension).string();
 }
 
-bool has_index(const std::string& path) {
-  const std::string index = with_extension(path, ".idx");
+/// Whether a Megatron index lies beside a file. Throws Error(file) where another index does.
+bool has_index(const MappedFile& file) {
+  const std::string index = with_extension(file.path(), ".idx");
   std::error_code ignored;
-  return index != path && std::filesystem::is_regular_file(index, ignored) &&
-         is_megatron_index(index);
+  if (index == file.path() || !std::filesystem::is_regular_file(index, ignored)) return false;
+  const bool empty = std::filesystem::file_size(index, ignored) == 0;
+  if (empty || !is_megatron_index(index)) refuse_index(file, index);
+  return true;
 }
-
-bool is_hdf5(const MappedFile& file) { return file.text(0, 8) == "\x89HDF\r\n\x1a\n"; }
 
 Format recognise(const MappedFile& file) {
   if (is_hdf5(file)) return Format::tokens_h5;
   if (is_llmc(file)) return Format::llmc;
-  if (has_index(file.path())) return Format::megatron;
+  if (has_index(file)) return Format::megatron;
   return Format::unknown;
 }
 
@@ -101,9 +104,12 @@ std::unique_ptr<TokenSource> open_tokens(const std::string& path, const std::str
     case Format::unknown:
       break;
   }
+  refuse_known_format(*file);
   file->refuse(
       "it is no HDF5 file, has no header of llm.c and no Megatron index (.idx) beside it; if it is "
-      "raw uint16 as nanoGPT writes it, say format = \"nanogpt\" in the deck");
+      "raw uint16 as nanoGPT writes it, say format = \"nanogpt\" in the deck (then it is checked "
+      "to "
+      "be that)");
 }
 
 }  // namespace lexikos

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "utils/error.hpp"
 #include "utils/share.hpp"
 
 namespace lexikos {
@@ -38,6 +39,26 @@ void check_ids(const TokenSource& source, Index begin, Index end) {
   for_blocks(source, begin, end, [&](Index at, Index count, const TokenId* ids) {
     check_block(source, at, count, ids);
   });
+}
+
+void check_sample(const TokenSource& source) {
+  constexpr Index blocks = 64, block = 1024;
+  if (source.size() < block) return check_ids(source);
+  std::vector<TokenId> ids(static_cast<std::size_t>(block));
+  TokenId first = 0;
+  bool differ = false;
+  for (Index b = 0; b < blocks; ++b) {
+    const Index begin = (source.size() - block) / (blocks - 1) * b;
+    const Index at = b + 1 == blocks ? source.size() - block : begin;
+    source.read(at, block, ids.data());
+    check_block(source, at, block, ids.data());
+    if (b == 0) first = ids.front();
+    differ = differ || std::any_of(ids.begin(), ids.end(), [&](TokenId id) { return id != first; });
+  }
+  if (differ) return;
+  fail(Status::file, "'" + source.name() + "' has the id " + std::to_string(first) +
+                         " and, wherever it was looked at, no other: it was laid out and never "
+                         "written; prepare it again");
 }
 
 std::vector<std::uint64_t> count_tokens(const TokenSource& source) {

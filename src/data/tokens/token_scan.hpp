@@ -12,6 +12,10 @@ namespace lexikos {
 /// that is not below the vocabulary size is an Error(Status::file) with file and offset.
 void check_ids(const TokenSource& source, Index begin = 0, Index end = -1);
 
+/// Looks at blocks of ids spread over a source, its end among them: the check of check_ids, and
+/// that they are not all one and the same id, as in a file that was laid out and never written.
+void check_sample(const TokenSource& source);
+
 /// How often each id occurs in a source [V]; errors as check_ids.
 std::vector<std::uint64_t> count_tokens(const TokenSource& source);
 

@@ -95,8 +95,8 @@ class Run {
     }
   }
 
-  void go_on(const std::string& checkpoint, SealCheck seal) {
-    restart(trainer_, checkpoint, seal, settings_, data_, comm_, console_);
+  void go_on(const std::string& checkpoint) {
+    restart(trainer_, checkpoint, settings_, data_, comm_, console_);
     checkpoint_.last = trainer_.done();
     const std::vector<Index>& evaluated = trainer_.history().values(&ValidationRow::step);
     if (!evaluated.empty()) evaluation_.last = evaluated.back();
@@ -233,11 +233,7 @@ Outcome TrainJob::run(const JobContext& context) {
     console.line(line);
   }
   Run run(settings_, data, comm, console);
-  if (!checkpoint.empty()) {
-    // The root has just read the newest one whole, when it looked for it.
-    const bool read_already = arguments.restart == "latest" && comm.is_root();
-    run.go_on(checkpoint, read_already ? SealCheck::done : SealCheck::needed);
-  }
+  if (!checkpoint.empty()) run.go_on(checkpoint);
   std::optional<double> limit;
   if (arguments.wall_limit) limit = static_cast<double>(*arguments.wall_limit);
   return run.train(since_start, limit);
