@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,10 +28,10 @@ namespace {
 constexpr const char* flag = "--lexikos-probe-hdf5";
 /// What the process says when it has read everything.
 constexpr const char* verdict = "whole";
-constexpr rlim_t cpu_seconds = 2;
+constexpr rlim_t cpu_seconds = 1;
 /// Objects of a file that are looked at, and bytes of all numbers in it that are not plain rows: an
 /// intact file takes far less than the time.
-constexpr std::size_t most_objects = 5000;
+constexpr std::size_t most_objects = 2000;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 26;
 
 bool can_be_served = false;  // main has called serve_probe
@@ -105,6 +106,40 @@ std::string said_of(const std::string& path) {
   } catch (const std::exception& error) {
     return error.what();
   }
+}
+
+/// Pages that this process may have in memory before it is ended: some loops of the library ask
+/// for memory on and on. Where the memory that it asks for is refused it may go on as if a dataset
+/// were damaged, so that a limit of the system would hide such a loop.
+std::uint64_t most_pages = 0;
+constexpr std::uint64_t most_memory = std::uint64_t{768} << 20;
+constexpr int too_much_memory = 9;  // exit status
+
+/// On a timer, at any moment: only system calls.
+void check_memory(int) {
+  char text[64] = {};
+  const int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const ssize_t got = read(descriptor, text, sizeof text - 1);
+  close(descriptor);
+  if (got <= 0) return;
+  const char* resident = std::strchr(text, ' ');  // the second number
+  if (resident == nullptr) return;
+  std::uint64_t pages = 0;
+  for (++resident; *resident >= '0' && *resident <= '9'; ++resident) {
+    pages = 10 * pages + static_cast<std::uint64_t>(*resident - '0');
+  }
+  if (pages > most_pages) _exit(too_much_memory);
+}
+
+void watch_memory(const std::string& path) {
+  struct stat file {};
+  stat(path.c_str(), &file);
+  most_pages = (most_memory + static_cast<std::uint64_t>(file.st_size)) /
+               static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::signal(SIGPROF, check_memory);
+  const itimerval every{{0, 20000}, {0, 20000}};  // of computing
+  setitimer(ITIMER_PROF, &every, nullptr);
 }
 
 void limit(int resource, rlim_t most) {
@@ -191,6 +226,9 @@ std::string end_of(int status) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
     return "does not come to an end of it";
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == too_much_memory) {
+    return "asks for ever more memory on it";
+  }
   if (WIFSIGNALED(status)) {
     return std::string("crashes on it (") + strsignal(WTERMSIG(status)) + ")";
   }
@@ -214,6 +252,7 @@ void serve_probe(int argc, char** argv) {
   }
   limit(RLIMIT_CPU, cpu_seconds);
   limit(RLIMIT_CORE, 0);
+  watch_memory(argv[2]);
   const std::string text = said_of(argv[2]);
   _exit(write(STDOUT_FILENO, text.data(), text.size()) > 0 ? 0 : 1);
 }
