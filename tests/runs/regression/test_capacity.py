@@ -554,7 +554,7 @@ class Refused(CapacityTest):
             file["weights"] = matrix()
             file["whole"] = np.arange(6).reshape(2, 3)
         self.refused(f"{path}:/none", None, "x.h5", "no dataset '/none'", named=False)
-        self.refused(f"{path}:/whole", None, "not real")
+        self.refused(f"{path}:/whole", None, "where real numbers")
         self.refused(str(path), None, "/weights")
         with h5py.File(path, "w") as file:
             file.attrs.update(format="lexikos-embedding", format_version=99)
