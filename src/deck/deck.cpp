@@ -1,5 +1,6 @@
 #include "deck/deck.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -7,6 +8,7 @@
 
 #include "deck/parse.hpp"
 #include "utils/error.hpp"
+#include "utils/json.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -30,6 +32,15 @@ std::string file_text(const std::string& path) {
     fail(Status::deck, who + " cannot be read: check its permissions");
   }
   return text.str();
+}
+
+/// toml11 3.7 reads past the end of a string that is not UTF-8.
+void check_utf8(const std::string& text, const std::string& name) {
+  const auto bad = first_bad_utf8(text);
+  if (!bad) return;
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(*bad);
+  const int line = 1 + static_cast<int>(std::count(text.begin(), end, '\n'));
+  fail(Status::deck, Place{name, line}.text() + ": this is not UTF-8; save it as UTF-8");
 }
 
 /// Every part of the path that is there must be a table.
@@ -57,6 +68,7 @@ Deck Deck::from_string(const std::string& text, const std::string& name,
                        const std::vector<std::string>& overrides) {
   Deck deck;
   deck.name_ = name;
+  check_utf8(text, name);
   deck.root_ = parse_toml(text, name);
   for (const std::string& one : overrides) deck.apply_override(one);
   return deck;
@@ -72,6 +84,7 @@ Deck Deck::blank() {
 
 void Deck::apply_override(const std::string& text) {
   const Place place = {"command line", 0};
+  check_utf8(text, place.file);
   const std::size_t equals = text.find('=');
   const std::string key = trim(text.substr(0, equals));
   if (equals == std::string::npos || !is_dotted_key(key)) {
