@@ -15,20 +15,20 @@ template <class T>
 WeightMatrix copied(const Hdf5Reader& file, const std::string& dataset, const DatasetInfo& info) {
   auto values = std::make_shared<std::vector<T>>(file.read<T>(dataset));
   const auto* data = reinterpret_cast<const std::byte*>(values->data());
-  return {
-      "",   info.shape[0], info.shape[1], std::is_same_v<T, double> ? Element::f64 : Element::f32,
-      data, values};
+  const Index rows = info.shape.size() == 2 ? info.shape[0] : 1;
+  const Element element = std::is_same_v<T, double> ? Element::f64 : Element::f32;
+  return {"", rows, info.shape.back(), element, data, values};
 }
 
 WeightMatrix open_dataset(const std::string& path, const std::string& dataset,
-                          const std::string& advice) {
+                          std::size_t dimensions, const std::string& advice) {
   const Hdf5Reader file(path, advice);
   const DatasetInfo info = file.info(dataset);
   const std::string name = path + ":" + dataset;
   const std::string start = "cannot read '" + name + "': ";
-  if (info.shape.size() != 2) {
-    fail(Status::file, start + "it has " + std::to_string(info.shape.size()) +
-                           " dimensions; a matrix [V D] is expected");
+  if (info.shape.size() != dimensions) {
+    fail(Status::file, start + "it has " + std::to_string(info.shape.size()) + " dimensions; a " +
+                           (dimensions == 2 ? "matrix [V D]" : "vector") + " is expected");
   }
   if (info.kind != DatasetInfo::Kind::real) {
     fail(Status::file, start + "it holds " + info.type + " where real numbers are expected");
@@ -43,7 +43,7 @@ WeightMatrix open_dataset(const std::string& path, const std::string& dataset,
   const Element element = info.element_bytes == 8 ? Element::f64 : Element::f32;
   return stored_tensor(mapped, dataset, info.shape, element_name(element), element,
                        static_cast<std::uint64_t>(info.mappable_at))
-      .open(2);
+      .open(dimensions);
 }
 
 /// A dataset that cannot be read is in the list as well: whoever asks for it hears why.
@@ -55,8 +55,8 @@ TensorEntry entry_of(const Hdf5Reader& file, const std::string& dataset,
   } catch (const Error& error) {
     return TensorEntry::broken(dataset, error.what());
   }
-  entry.open = [path = file.path(), dataset, advice](std::size_t) {
-    return open_dataset(path, dataset, advice);
+  entry.open = [path = file.path(), dataset, advice](std::size_t dimensions) {
+    return open_dataset(path, dataset, dimensions, advice);
   };
   return entry;
 }
@@ -72,9 +72,18 @@ void add_members(const Hdf5Reader& file, const std::string& group, const std::st
   }
 }
 
+/// The deck that a checkpoint holds. Throws Error(file).
+Deck deck_of(const Hdf5Reader& file) {
+  try {
+    return Deck::from_string(file.text("/", "deck"), "the deck of " + file.path());
+  } catch (const Error& error) {
+    fail(Status::file, error.what());
+  }
+}
+
 /// Which parameters of a checkpoint are the two tables; the deck in it says how tokens enter.
 void find_tables(const Hdf5Reader& file, const StoredTable& table, Hdf5Matrices& found) {
-  const Deck deck = Deck::from_string(file.text("/", "deck"), "the deck of " + file.path());
+  const Deck deck = deck_of(file);
   const Node* interface = deck.root().at({"embedding", "interface"});
   const std::string name = interface != nullptr ? interface->text : "";
   found.output = "/parameters/head.weight";
