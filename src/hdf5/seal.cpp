@@ -73,7 +73,8 @@ Identity identity_of(int descriptor) {
 }  // namespace
 
 std::string seal_of(int descriptor, std::uint64_t length, const std::string& path) {
-  std::vector<char> block(std::size_t{8} << 20);
+  std::vector<char> block(static_cast<std::size_t>(
+      std::min(std::uint64_t{8} << 20, std::max<std::uint64_t>(length, 1))));
   std::uint64_t checksum = 0;
   for (std::uint64_t at = 0; at < length;) {
     const auto wanted =
