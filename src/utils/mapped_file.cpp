@@ -15,8 +15,22 @@
 
 #include "utils/error.hpp"
 
+// Of the address sanitizer, where a program has it.
+extern "C" {
+__attribute__((weak)) void __asan_poison_memory_region(const volatile void* begin,
+                                                       std::size_t size);
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void* begin,
+                                                         std::size_t size);
+}
+
 namespace lexikos {
 namespace {
+
+/// Bytes from the end of a file to the end of its last page, which are mapped and read as zeros.
+std::uint64_t past_end(std::uint64_t size) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return (page - size % page) % page;
+}
 
 /// A file that is mapped now, as a signal handler may read it.
 struct Mapped {
@@ -127,11 +141,13 @@ MappedFile::MappedFile(const std::string& path, const std::string& advice) : pat
   close(descriptor);
   if (base == MAP_FAILED) refuse(std::string("it cannot be mapped: ") + std::strerror(reason));
   data_ = static_cast<const std::byte*>(base);
+  if (__asan_poison_memory_region) __asan_poison_memory_region(data_ + size_, past_end(size_));
   remember(data_, size_, path_);
 }
 
 MappedFile::~MappedFile() {
   forget(data_);
+  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(data_ + size_, past_end(size_));
   munmap(const_cast<std::byte*>(data_), size_);
 }
 
