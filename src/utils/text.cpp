@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "utils/json.hpp"
+
 namespace lexikos {
 
 namespace {
@@ -59,6 +61,14 @@ std::string trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return "";
   return std::string(text.substr(first, text.find_last_not_of(blanks) - first + 1));
+}
+
+std::string printable(std::string text) {
+  if (!first_bad_utf8(text)) return text;
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  return text;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

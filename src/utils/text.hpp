@@ -19,6 +19,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// Without blanks, tabs and line ends at both ends.
 std::string trim(std::string_view text);
 
+/// The text, or where it is no UTF-8 each of its bytes past ASCII as '?': a name out of a file, for
+/// messages.
+std::string printable(std::string text);
+
 /// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions
 /// and swaps of neighbours, each counted as one. Bytes, not code points.
 std::size_t edit_distance(std::string_view a, std::string_view b);

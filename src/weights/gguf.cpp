@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "utils/text.hpp"
 #include "weights/formats.hpp"
 
 namespace lexikos::formats {
@@ -34,7 +35,7 @@ class Cursor {
     const auto length = number<std::uint64_t>();
     const std::uint64_t begin = at_;
     skip(length);
-    return std::string(file_.text(begin, length));
+    return printable(std::string(file_.text(begin, length)));
   }
 
  private:

@@ -54,7 +54,7 @@ std::vector<TensorEntry> read_npy(const File& file) {
   const std::uint64_t length =
       version == 1 ? file->number<std::uint16_t>(8) : file->number<std::uint32_t>(8);
   if (length > file->size() - begin) file->refuse("its .npy header goes past the end; truncated");
-  const std::string header(file->text(begin, length));
+  const std::string header = printable(std::string(file->text(begin, length)));
   const std::string type = value_of(*file, header, "descr");
   std::optional<Element> element;
   if (type == "'<f8'") element = Element::f64;

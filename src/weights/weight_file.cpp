@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t widest_row = std::uint64_t{1} << 32;  // bytes, of a matrix without rows
+constexpr std::uint64_t widest_row = 1 << 24;  // bytes, of a matrix without rows
 
 // The names that model families give their matrices, in the order of README.md.
 constexpr const char* input_names[] = {
@@ -122,7 +122,7 @@ TensorEntry formats::stored_tensor(const File& file, const std::string& name,
     }
     // Of one row at least: no rows may still be too wide for any memory.
     const auto bytes = checked_bytes(*element, std::max<Index>(rows, 1), width);
-    if (rows == 0 && (!bytes || *bytes > widest_row)) {
+    if (width == 0 || (rows == 0 && (!bytes || *bytes > widest_row))) {
       file->refuse(who + "of shape " + shape_text(shape) + " has no values");
     }
     const std::uint64_t needed = rows == 0 ? 0 : bytes.value_or(file->size() + 1);

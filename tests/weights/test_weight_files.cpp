@@ -88,6 +88,9 @@ TEST_CASE("sizes of safetensors that no file has", "[weights]") {
   const std::string none =
       R"({"wte.weight":{"dtype":"F8_E4M3","shape":[0,)" + big + R"(],"data_offsets":[0,0]}})";
   CHECK(contains(Place(safetensors(none, "")).refusal(), "has no values"));
+  // Rows without end that take no bytes.
+  CHECK(contains(Place(safetensors({{"wte.weight", "F32", "[281474976710656,0]", 0}})).refusal(),
+                 "has no values"));
 }
 
 TEST_CASE("the other byte order is named", "[weights]") {
@@ -148,6 +151,9 @@ TEST_CASE("values of GGUF that nobody asks for", "[weights]") {
     CHECK_FALSE(error_of([&] { (void)file({}, {other, good}).file().matrix(other.name); }).empty());
   }
   CHECK(contains(file({}, {{"token_embd.weight", {32, 2}, 12, 0}}).refusal(), "12, Q4_K"));
+  // Names that no terminal and no reader of logs could show.
+  const GgufTensor unreadable = {"\xff\xfe.weight", {3, 2}, 0, 0};
+  CHECK(contains(file({}, {unreadable}).refusal(), "its matrices are: ??.weight"));
   CHECK(contains(file({}, {good, good}).refusal(), "two tensors 'token_embd.weight'"));
   CHECK(contains(file({key("odd", 77).text()}, {good}).refusal(), "key 'odd'"));
   CHECK(

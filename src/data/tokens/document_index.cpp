@@ -72,6 +72,9 @@ void DocumentIndex::read_header() {
     file_->refuse("it is truncated at offset " + std::to_string(size) + ", in its header");
   }
   const auto version = file_->number<std::uint64_t>(9);
+  if (__builtin_bswap64(version) == 1) {
+    file_->refuse("its numbers are big-endian; little-endian ones are read");
+  }
   if (version != 1) {
     file_->refuse("it is of version " + std::to_string(version) + " (offset 9); 1 is read");
   }

@@ -159,7 +159,7 @@ bool run_cells(const PackingSettings& s, const std::vector<Cell>& cells, const A
       console.line(path + " is there");
       continue;
     }
-    const double gemm_rate = s.gemm_rate ? gemm_rate_for(s, cell) : 0.0;
+    const double gemm_rate = s.gemm_rate ? gemm_rate_for(s, cell) : NAN;
     const PackingResult result = CellRun(s, cell, console).run();
     Attributes attributes = provenance(s.resolved_deck);
     attributes.set("gemm_gflops", gemm_rate * 1e-9).set("gflop", flops(s, cell) * 1e-9);
