@@ -23,6 +23,7 @@ namespace {
 struct CapacitySettings {
   std::vector<std::string> files;
   std::string matrix;                       // "input", "output", "both"
+  bool matrix_said = false;                 // in the deck; else an output that is not read is none
   std::string input_tensor, output_tensor;  // "": by the families' names
   std::string tokens_file;                  // "": rows that were never trained on are not known
   bool gemm_rate = true;
@@ -54,6 +55,24 @@ struct Found {
   std::string passed_over;  // what beside the file was not read
 };
 
+/// The output matrix. Where nobody asked for it, what is wrong with it is a remark.
+void find_output(const CapacitySettings& s, const WeightFile& file, Found& found) {
+  try {
+    found.output =
+        s.output_tensor.empty() ? file.matrix(Side::output) : file.matrix(s.output_tensor);
+  } catch (const Error& error) {
+    if (s.matrix_said || !s.output_tensor.empty()) throw;
+    found.remark = error.what();
+    return;
+  }
+  if (!found.output && s.matrix == "output") {
+    fail(Status::file, "cannot read '" + file.path() +
+                           "': none of its tensors has an output matrix's usual name; a tied model "
+                           "has none, others are named in capacity.output_tensor");
+  }
+  if (!found.output) found.remark = "the file has none";
+}
+
 Found find_matrices(const CapacitySettings& s, const std::string& name) {
   const WeightFile file(name, {"capacity.files", "capacity.input_tensor", "capacity.output_tensor"},
                         stored_table);
@@ -62,16 +81,7 @@ Found find_matrices(const CapacitySettings& s, const std::string& name) {
   if (s.matrix != "output") {
     found.input = s.input_tensor.empty() ? file.matrix(Side::input) : file.matrix(s.input_tensor);
   }
-  if (s.matrix != "input") {
-    found.output =
-        s.output_tensor.empty() ? file.matrix(Side::output) : file.matrix(s.output_tensor);
-  }
-  if (s.matrix == "output" && !found.output) {
-    fail(Status::file, "cannot read '" + file.path() +
-                           "': none of its tensors has an output matrix's usual name; a tied model "
-                           "has none, others are named in capacity.output_tensor");
-  }
-  if (s.matrix == "both" && !found.output) found.remark = "the file has none";
+  if (s.matrix != "input") find_output(s, file, found);
   if (found.output && found.input && same_values(*found.input, *found.output)) {
     found.remark = "the input's, bit for bit (tied)";
     found.output.reset();
@@ -189,6 +199,7 @@ CapacitySettings read_settings(const DeckTable& table, const DeckTable& law) {
       required);
   s.matrix = table.choice({.name = "matrix", .doc = "which matrices of each file"}, "both",
                           {"input", "output", "both"});
+  s.matrix_said = table.has("matrix");
   s.input_tensor = table.text(
       {.name = "input_tensor", .doc = "name of the input matrix; empty: by the model families"},
       "");

@@ -190,6 +190,19 @@ class Formats(CapacityTest):
                     file.create_dataset("group/weights", data=values, **options)
                 self.check(f"{path}:/group/weights", values.astype("f8"))
 
+    def test_an_output_matrix_that_is_not_read(self):
+        """Nobody asked for it: the input is analysed, and a line says why the output is not."""
+        values = matrix().astype("<f4")
+        path = self.write("model.gguf", gguf({"token_embd.weight": (0, [V, D], values.tobytes()),
+                                              "output.weight": (14, [V, D], bytes(64))}))
+        self.check(path, values.astype("f8"))
+        text, _ = self.analyse(path)
+        self.assertIn("GGUF type 14, Q6_K", text)
+        for said in ("capacity.matrix=both", "capacity.matrix=output", "capacity.output_tensor=output.weight"):
+            result = run(["-i", self.deck, "-d", self.folder / "out", f'capacity.files=["{path}"]', said])
+            self.assertEqual(result.returncode, FILE)
+            self.assertIn("Q6_K", result.stderr)
+
     def test_tensor_named_in_the_deck(self):
         data, numbers = one_tensor(matrix(), "F32", "my.own.table")
         self.check(self.write("x.safetensors", data), numbers, "capacity.input_tensor=my.own.table")
@@ -520,7 +533,8 @@ class Refused(CapacityTest):
         self.write("a.safetensors", one_tensor(matrix())[0])
         index = "model.safetensors.index.json"
         place = {"weight_map": {"lm_head.weight": "a.safetensors"}}
-        self.refused(index, json.dumps(place).encode(), "lm_head.weight", "a.safetensors")
+        self.refused(index, json.dumps(place).encode(), "lm_head.weight", "a.safetensors",
+                     arguments=["capacity.matrix=both"])
         self.refused(index, b'{"weights": {}}', "weight_map")
         missing = {"weight_map": {"wte.weight": "b.safetensors"}}
         self.refused(index, json.dumps(missing).encode(), "b.safetensors", "No such file", named=False)
