@@ -40,7 +40,7 @@ std::string quoted(const std::vector<std::string>& names) {
 }
 
 /// What a folder without a known file has instead, and what to do about it.
-std::string what_there_is(const std::string& folder) {
+std::string what_there_is(const std::string& folder, bool own) {
   const std::vector<std::string> safe = names_ending(folder, ".safetensors");
   if (!safe.empty()) {
     return "it has " + quoted(safe) + " and neither " + one_file + " nor " + index_file +
@@ -54,20 +54,22 @@ std::string what_there_is(const std::string& folder) {
              "; save the model with safe_serialization=True";
     }
   }
-  return std::string("the folder has no ") + one_file + ", " + index_file + " or " + own_file;
+  return std::string("the folder has no ") + one_file + (own ? ", " : " or ") + index_file +
+         (own ? std::string(" or ") + own_file : "");
 }
 
 }  // namespace
 
-FolderFile file_of_folder(const std::string& folder, const std::string& advice) {
+FolderFile file_of_folder(const std::string& folder, bool own, const std::string& advice) {
   std::error_code ignored;
   const auto has = [&](const char* name) { return fs::exists(fs::path(folder) / name, ignored); };
   const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
   const char* const weights = has(one_file) ? one_file : has(index_file) ? index_file : nullptr;
-  if (weights == nullptr && has(own_file)) return {path(own_file), ""};
+  const bool has_own = own && has(own_file);
+  if (weights == nullptr && has_own) return {path(own_file), ""};
   const std::string start = "cannot read '" + folder + "': ";
-  if (weights == nullptr) fail(Status::file, start + what_there_is(folder) + "; " + advice);
-  if (has(own_file)) {
+  if (weights == nullptr) fail(Status::file, start + what_there_is(folder, own) + "; " + advice);
+  if (has_own) {
     fail(Status::file, start + "it has both '" + weights + "' and '" + own_file +
                            "'; name one of them, " + advice);
   }

@@ -69,10 +69,10 @@ struct Place {
 };
 
 /// "file.h5:/dataset" in its two parts, unless a file has the whole name.
-Place place_of(const std::string& text, const std::string& advice) {
+Place place_of(const std::string& text, const WeightKeys& keys) {
   std::error_code ignored;
   if (fs::is_directory(text, ignored)) {
-    const FolderFile found = file_of_folder(text, advice);
+    const FolderFile found = file_of_folder(text, !keys.input.empty(), keys.advice());
     return {found.path, "", found.passed_over};
   }
   const std::size_t colon = text.rfind(":/");
@@ -136,7 +136,7 @@ TensorEntry formats::stored_tensor(const File& file, const std::string& name,
 
 WeightFile::WeightFile(const std::string& text, WeightKeys keys, const StoredTable& table)
     : keys_(std::move(keys)) {
-  const Place place = place_of(text, keys_.advice());
+  const Place place = place_of(text, keys_);
   path_ = place.path;
   passed_over_ = place.passed_over;
   const auto file = std::make_shared<const MappedFile>(path_, keys_.advice());

@@ -109,21 +109,31 @@ class Run {
     const StepLines lines(console_, settings_.run.steps, settings_.run.log_every,
                           trainer_.flops_per_token(), gemm_rate_);
     try {
-      trainer_.train(
-          {&evaluation_, &geometry_, &checkpoint_}, [&] { write_output(stop); }, stop, lines);
+      go(stop, lines);
     } catch (const NotFinite& found) {
       end_on(found);
+    } catch (const Error& error) {
+      // On all ranks: what is not finite is asked together.
+      if (error.status() == Status::numerical) {
+        files_.write_history(trainer_.history(), "stopped");
+      }
+      throw;
     }
+    return outcome();
+  }
+
+ private:
+  void go(Stop& stop, const StepLines& lines) {
+    trainer_.train(
+        {&evaluation_, &geometry_, &checkpoint_}, [&] { write_output(stop); }, stop, lines);
     if (trainer_.finished()) {
       finish();
     } else {
       files_.write_history(trainer_.history(), "stopped");
       console_.line("terminated on " + stop.why() + "; restart with -r latest");
     }
-    return outcome();
   }
 
- private:
   void evaluate(Index step) {
     const Evaluation e = evaluator_->run(ExecSpace());
     if (!e.finite()) end_on(step, e.loss());
@@ -162,7 +172,6 @@ class Run {
 
   /// The steps up to here were numbers, and what the model computes after them is not.
   [[noreturn]] void end_on(Index step, double validation_loss) {
-    files_.write_history(trainer_.history(), "stopped");
     fail(Status::numerical, "the validation loss is " + format_real(validation_loss) + " at step " +
                                 std::to_string(step) + last_checkpoint() +
                                 (step > 0 ? "; lower optimizer.learning_rate or optimizer.clip_norm"

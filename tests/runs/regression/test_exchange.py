@@ -311,7 +311,8 @@ class TwoSources(ExchangeTest):
         llama.write_file(self.theirs / "model-00001-of-00001.safetensors", stale, "F32")
         (self.theirs / "model.safetensors.index.json").write_text(
             json.dumps({"weight_map": dict.fromkeys(stale, "model-00001-of-00001.safetensors")}))
-        (self.theirs / "pytorch_model.bin").write_bytes(b"PK")
+        for other in ("pytorch_model.bin", "embedding.h5", "consolidated.safetensors"):
+            (self.theirs / other).write_bytes(b"PK")
         result = self.imports()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("model.safetensors.index.json beside it is not read", result.stdout)

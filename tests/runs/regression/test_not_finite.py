@@ -138,6 +138,9 @@ class ArisenHere(NotFiniteTest):
                              "lower optimizer.learning_rate")
                 self.assertFalse(list(out.glob("checkpoint_*")))
                 self.assertFalse((out / "embedding.h5").exists())
+                with h5py.File(out / "history.h5") as file:  # what was measured before is kept
+                    self.assertEqual(list(file["history/step"]), [1])
+                    self.assertEqual(file.attrs["status"], "stopped")
 
 
 class NeverMeasured(NotFiniteTest):
