@@ -245,18 +245,6 @@ TEST_CASE("sizes that disagree with a header, and truncated files, are named wit
   CHECK(contains(open_error(path), "version 1 (offset 4)"));
 }
 
-TEST_CASE("a llm.c file of the other byte order is no raw file of ids") {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("a.bin");
-  write_llmc<std::uint16_t>(path, counting_ids(30));
-  std::string bytes = bytes_of(path);
-  std::reverse(bytes.begin(), bytes.begin() + 4);
-  write_bytes(path, bytes);
-  for (const char* format : {"auto", "nanogpt"}) {
-    CHECK(contains(open_error(path, format), "big-endian"));
-  }
-}
-
 TEST_CASE("a Megatron index that is damaged or belongs to another file is refused") {
   const TemporaryFolder folder;
   const Ids ids = counting_ids(60);

@@ -81,10 +81,6 @@ std::unique_ptr<TokenSource> open_nanogpt(std::shared_ptr<const MappedFile> file
 bool is_llmc(const MappedFile& file) {
   if (file.size() < 4) return false;
   const auto magic = file.number<std::int32_t>(0);
-  const auto swapped = static_cast<std::int32_t>(__builtin_bswap32(file.number<std::uint32_t>(0)));
-  if (swapped == llmc_magic_uint16 || swapped == llmc_magic_uint32) {
-    file.refuse("it is a llm.c file of big-endian numbers; little-endian ones are read");
-  }
   return magic == llmc_magic_uint16 || magic == llmc_magic_uint32;
 }
 
