@@ -126,7 +126,8 @@ run_part() {
   log=$folder/job.log
   touch "$folder/.job-began"
   "${launcher[@]}" "${LEXIKOS:?}" -i "$deck" -d "$folder" -r latest \
-    "${limit[@]}" "${@:2}" 2>&1 | tee -- "$log" || status=${PIPESTATUS[0]}
+    "${limit[@]}" "${@:2}" 2>&1 | tee -- "$log" &&
+    status=${PIPESTATUS[0]} || status=${PIPESTATUS[0]}
   ((status == 0)) || return "$status"
   # The summary at the end has a state for each member.
   grep -qE ' (to be continued|not run)$' "$log" || return 0

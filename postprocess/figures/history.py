@@ -142,7 +142,11 @@ def _difference_limits(compared: dict[str, tuple[np.ndarray, Spread]], start: fl
 
 
 def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
-    """Write each name at the right of its curve's end, moved up or down so that no two overlap."""
+    """Write each name at the right of its curve's end, moved up or down so that no two overlap; none at an end that is not
+    finite."""
+    ends = [end for end in ends if math.isfinite(end[0]) and math.isfinite(end[1])]
+    if not ends:
+        return
     low, high = axes.get_ylim()
     right = axes.get_xlim()[1]
     heights = style.spread([(y - low) / (high - low) for _, y, _, _ in ends], min(0.13, 1.0 / len(ends)))
