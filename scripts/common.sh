@@ -37,14 +37,21 @@ quietly() {
   fi
 }
 
+# A path as the shell has it: a leading ~ that --option=~/x or quotes have kept is the home folder.
+path_of() {
+  case $1 in
+    '~' | '~/'*) printf '%s\n' "${HOME:?HOME is not set, and a path begins with ~}${1#\~}" ;;
+    *) printf '%s\n' "$1" ;;
+  esac
+}
+
 # --- where things are --------------------------------------------------------
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The folder that holds what bootstrap builds; shared by every clone.
 default_prefix() {
-  printf '%s\n' \
-    "${LEXIKOS_PREFIX:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/lexikos}"
+  path_of "${LEXIKOS_PREFIX:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/lexikos}"
 }
 
 # Cores this process may use (a batch system may grant fewer than there are).
@@ -84,6 +91,7 @@ parse_common_options() {
     shift
   done
   valid_backend "$backend"
+  prefix=$(path_of "$prefix")
   mkdir -p "$prefix/log" || die 2 "cannot write to --prefix $prefix"
   prefix=$(cd "$prefix" && pwd)
 }
