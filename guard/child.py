@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 CHUNK = 1 << 20
 WALL = 5.0
@@ -49,6 +49,20 @@ def call(function: Callable[[], object], seconds: float | None = None, memory: i
     if good:
         return answer
     raise answer
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """Nothing of what a library writes to standard error by itself comes through, where a child would cost too much."""
+    sys.stderr.flush()
+    null, kept = os.open(os.devnull, os.O_WRONLY), os.dup(2)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
 
 
 def _received(reading: int, seconds: float | None) -> bytes:

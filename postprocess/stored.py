@@ -47,6 +47,7 @@ def _read(path: Path, expected: str, versions: tuple[int, int, str], parse: Call
     with file:
         try:
             _check_format(path, file, expected, versions)
+            _refuse_links_out(file)
             return parse(file)
         except (Failure, MemoryError):
             raise
@@ -77,6 +78,13 @@ def _check_format(path: Path, file: h5py.File, expected: str, versions: tuple[in
         problem = f"{expected} version {version} {older}"
     if problem:
         raise Failure(FILES, f"{path}: {problem}")
+
+
+def _refuse_links_out(file: h5py.File) -> None:
+    """What a seal, or a copy of the file, does not cover."""
+    out = file.id.links.visit(lambda name, link: name if link.type == h5py.h5l.TYPE_EXTERNAL else None, info=True)
+    if out is not None:
+        raise ValueError(f"its /{out.decode('utf-8', 'replace')} lies in another file")
 
 
 def plain(value: object) -> object:

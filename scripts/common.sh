@@ -39,6 +39,7 @@ quietly() {
 
 # A path as the shell has it: a leading ~ that --option=~/x or quotes have kept is the home folder.
 path_of() {
+  # shellcheck disable=SC2088  # what is looked for is the tilde itself
   case $1 in
     '~' | '~/'*) printf '%s\n' "${HOME:?HOME is not set, and a path begins with ~}${1#\~}" ;;
     *) printf '%s\n' "$1" ;;

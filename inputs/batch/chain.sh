@@ -93,6 +93,7 @@ clock_of() { printf '%02d:%02d:%02d\n' $(($1 / 3600)) $(($1 % 3600 / 60)) $(($1 
 # A path as the shell has it: a leading ~ that was quoted is the home folder all the same, and
 # none begins with -, which programs take for an option.
 path_of() {
+  # shellcheck disable=SC2088  # what is looked for is the tilde itself
   case $1 in
     '~' | '~/'*) printf '%s\n' "${HOME:?HOME is not set, and a path begins with ~}${1#\~}" ;;
     -*) printf './%s\n' "$1" ;;

@@ -15,6 +15,7 @@ import numpy as np
 
 import text_sources
 import tokenizer
+from guard import child
 from guard.failure import FILES, RESOURCES, USAGE, Failure, reason
 from guard.program import Stopped
 
@@ -123,7 +124,7 @@ class JsonTokenizer:
 
     def encode(self, text: str) -> np.ndarray:
         """uint32 ids of nothing but the text."""
-        return np.array(self._tokenizer.encode(text, add_special_tokens=False).ids, dtype=np.uint32)
+        return _cut("tokenizers", lambda: self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def decode(self, ids: np.ndarray) -> str:
         return self._tokenizer.decode(ids.tolist(), skip_special_tokens=False)
@@ -161,7 +162,7 @@ class TiktokenTokenizer:
 
     def encode(self, text: str) -> np.ndarray:
         """uint32 ids of nothing but the text."""
-        return np.array(self._encoding.encode_ordinary(text), dtype=np.uint32)
+        return _cut("tiktoken", lambda: self._encoding.encode_ordinary(text))
 
     def decode(self, ids: np.ndarray) -> str:
         return self._encoding.decode(ids.tolist())
@@ -211,6 +212,17 @@ def _ranks(model: bytes, source: str) -> dict[bytes, int]:
     if missing:
         raise Failure(FILES, f"{source}: no rank for the byte {missing[0]}; it cannot spell every text")
     return ranks
+
+
+def _cut(package: str, encode) -> np.ndarray:
+    """uint32 ids; the packages have limits of their own, at which they panic, and say so on standard error."""
+    try:
+        with child.silent():
+            return np.array(encode(), dtype=np.uint32)
+    except BaseException as error:
+        _let_pass(error)
+        raise Failure(FILES, f"the package {package} cannot cut a text of these into ids ({reason(error)}); a text of one endless "
+                      "word is such a one") from None
 
 
 def _let_pass(error: BaseException) -> None:

@@ -199,7 +199,8 @@ class Children(unittest.TestCase):
             pass
 
     def test_it_says_nothing(self):
-        body = "import os\nfrom guard import child\nchild.call(lambda: os.write(2, b'noise') and os.write(1, b'noise'))"
+        body = "import os\nfrom guard import child\nchild.call(lambda: os.write(2, b'noise') and os.write(1, b'noise'))\n" \
+               "with child.silent():\n    os.write(2, b'noise')"
         done = subprocess.run(program(body), capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
 

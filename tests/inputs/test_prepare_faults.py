@@ -1,6 +1,8 @@
 """inputs/prepare with input, files, disks and libraries that are not as they should be: one line, a documented status."""
 
+import contextlib
 import gzip
+import io
 import json
 import os
 import random
@@ -22,8 +24,10 @@ PREPARE = SOURCE / "inputs" / "prepare"
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(PREPARE), str(SOURCE)]
 
+import prepare  # noqa: E402
 import task_forms  # noqa: E402
 import tokenizer  # noqa: E402
+from guard.program import guarded  # noqa: E402
 
 LINE = "the quick brown fox jumps over the lazy dog 0123456789\n"
 COMMAND = [sys.executable, str(PREPARE / "prepare.py")]
@@ -43,11 +47,18 @@ class Folder(unittest.TestCase):
         return path
 
     def ends(self, status: int, words: str, *arguments: object, **settings) -> None:
-        """The status, and one line on stderr that has `words` (none where it is empty)."""
-        done = subprocess.run([*COMMAND, *(a if isinstance(a, bytes) else str(a) for a in arguments)], capture_output=True,
-                              check=False, **settings)
-        complaints = done.stderr.decode("utf-8")
-        self.assertEqual(done.returncode, status, complaints)
+        """The status, and one line on stderr that has `words` (none where it is empty); in this process, which is faster,
+        where there are no settings of another."""
+        words_given = [os.fsdecode(argument) if isinstance(argument, bytes) else str(argument) for argument in arguments]
+        if settings:
+            done = subprocess.run([*COMMAND, *words_given], capture_output=True, check=False, **settings)
+            found, complaints = done.returncode, done.stderr.decode("utf-8")
+        else:
+            errors = io.StringIO()
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+                found = guarded("prepare.py", prepare.main, words_given)
+            complaints = errors.getvalue()
+        self.assertEqual(found, status, complaints)
         self.assertEqual(len(complaints.splitlines()), 1 if words else 0, complaints)
         self.assertIn(words, complaints)
 

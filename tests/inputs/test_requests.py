@@ -331,6 +331,16 @@ class Files(Folder):
             self.assertEqual(caught.exception.status, 5)
             self.assertIn(f"pip install {package}", str(caught.exception))
 
+    def test_a_package_that_panics(self):
+        class Panic(BaseException):
+            pass
+
+        def encode():
+            raise Panic("called `Option::unwrap()` on a `None` value")
+
+        with self.assertRaisesRegex(Failure, "the package tiktoken cannot cut a text"):
+            tokenizer_files._cut("tiktoken", encode)
+
     @needs("tiktoken")
     def test_ranks(self):
         (self.folder / "ranks").write_bytes(ranks())

@@ -83,7 +83,8 @@ class Files(Damaged):
                 ("no column validation/tokens", column("validation/tokens", lambda f, n: None)),
                 ("what is no whole number", column("validation/tokens", lambda f, n: f.create_dataset(n, data=[1.0, np.nan, 3.0]))),
                 ("goes back", column("validation/tokens", lambda f, n: f.create_dataset(n, data=[3, 2, 1]))),
-                ("damaged or incomplete", column("validation/loss", lambda f, n: f.__setitem__(n, h5py.ExternalLink("none.h5", "/x")))),
+                ("its /validation/loss lies in another file",
+                 column("validation/loss", lambda f, n: f.__setitem__(n, h5py.ExternalLink("none.h5", "/x")))),
                 ("damaged or incomplete", column("validation/loss", lambda f, n: f.__setitem__(n, h5py.SoftLink("/nowhere")))),
                 ("lies in other files", column("validation/loss", self.virtual)),
                 ("its format_version is 'two'", lambda f: f.attrs.__setitem__("format_version", "two"))):
