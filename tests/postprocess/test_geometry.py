@@ -173,7 +173,7 @@ class Packing(Folder):
         rows = list(csv.DictReader(io.StringIO(self.succeed("packing", self.run_folder, "--published", "--csv"))))
         self.assertEqual(len(rows), 166 + 256 + 1)
         fits = list(csv.DictReader(io.StringIO(self.succeed("packing", "--fits", "--csv"))))
-        self.assertEqual((len(fits), fits[0]["b"]), (8, ""))
+        self.assertEqual((len(fits), fits[0]["b"]), (8, "N/A"))
         self.assertIn("1 optimised cell was made with other than the published 5,000 steps", " ".join(
             self.succeed("packing", self.run_folder).split()))
 
