@@ -4,8 +4,8 @@ import argparse
 import importlib
 import sys
 
-from guard import program
-from guard.command_line import Parser
+from postprocess.guard import program
+from postprocess.guard.command_line import Parser
 
 from .commands import COMMANDS
 

@@ -7,7 +7,7 @@ unit and definition stand in the file, and no line here is needed.
 import math
 from dataclasses import dataclass
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 
 NOT_AVAILABLE = "N/A"
 FILE_FORM = ".4g"  # of a column of the run's files

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 
 FOLDER = Path(__file__).parent / "data"
 MODELS_IN_PAPER = 46

@@ -24,8 +24,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from guard.failure import FILES, Failure, one_line, printable
-from guard.program import warn_once
+from postprocess.guard.failure import FILES, Failure, one_line, printable
+from postprocess.guard.program import warn_once
 
 from . import stored
 from .stored import numbers, plain, texts, whole_numbers

@@ -11,8 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from guard import child, seal
-from guard.failure import FILES, Failure, printable, reason
+from postprocess.guard import child, seal
+from postprocess.guard.failure import FILES, Failure, printable, reason
 
 SECONDS, BYTES_PER_SECOND = 2.0, 20e6  # of a processor, for a child
 MEMORY, TIMES = 1 << 29, 4  # bytes a child may take: so many, and so many times the file's size

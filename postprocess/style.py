@@ -14,8 +14,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
 from matplotlib.figure import Figure  # noqa: E402
 
-from guard.failure import USAGE, Failure  # noqa: E402
-from guard.whole_file import write_whole  # noqa: E402
+from postprocess.guard.failure import USAGE, Failure  # noqa: E402
+from postprocess.guard.whole_file import write_whole  # noqa: E402
 
 # Okabe and Ito's colour-blind-safe palette without its yellow, which is too pale on white.
 COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

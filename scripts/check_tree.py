@@ -84,7 +84,7 @@ def include_faults(sources):
 def readme_faults():
     with_sources = {str(Path(name).parent) for name in tracked("*.cpp", "*.hpp", "*.py", "*.sh", "*.cmake",
                                                                "*CMakeLists.txt")}
-    rooms = ("src", "physics-style", "tests", "inputs", "postprocess", "guard", "cmake", "scripts")
+    rooms = ("src", "physics-style", "tests", "inputs", "postprocess", "cmake", "scripts")
     return [f"{folder}: no README.md" for folder in sorted(with_sources)
             if folder.split("/")[0] in rooms and not folder.startswith(WITHOUT_README)
             and not (ROOT / folder / "README.md").is_file()]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import text_sources
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 
 HELD_OUT_SHARE = 0.02
 SHORTEST_PAGE = 1000  # bytes; what is shorter is a stub or a list of links

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import h5py
 
-from guard import seal, whole_file
+from postprocess.guard import seal, whole_file
 
 ALIGNMENT = 64  # bytes; a mapped dataset then starts at a whole element
 

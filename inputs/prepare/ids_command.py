@@ -5,8 +5,8 @@ from pathlib import Path
 
 import text_sources
 import tokenizer_choice
-from guard import command_line, program
-from guard.failure import FILES, Failure
+from postprocess.guard import command_line, program
+from postprocess.guard.failure import FILES, Failure
 
 COMMANDS = ("encode", "decode")
 

@@ -12,9 +12,9 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[2]))
 
 import ids_command  # noqa: E402
 import tasks_command  # noqa: E402
-from guard import program, whole_file  # noqa: E402
-from guard.command_line import Parser, path  # noqa: E402
-from guard.failure import FILES, USAGE, Failure, reason  # noqa: E402
+from postprocess.guard import program, whole_file  # noqa: E402
+from postprocess.guard.command_line import Parser, path  # noqa: E402
+from postprocess.guard.failure import FILES, USAGE, Failure, reason  # noqa: E402
 
 EXAMPLES = """examples:
   prepare.py bible --out runs/data/bible.h5

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import task_forms
 import text_sources
-from guard.failure import FILES, Failure, reason
+from postprocess.guard.failure import FILES, Failure, reason
 
 _KEYS = {task_forms.MULTIPLE_CHOICE: {"context": str, "choices": (str, list), "gold": str},
          task_forms.LAST_WORD: {"text": str}}

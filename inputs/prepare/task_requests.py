@@ -15,7 +15,7 @@ from pathlib import Path
 
 import task_forms
 import text_sources
-from guard.failure import FILES, USAGE, Failure, printable, reason
+from postprocess.guard.failure import FILES, USAGE, Failure, printable, reason
 from task_forms import Page, Question, Task
 
 SEED = 1234  # the harness's

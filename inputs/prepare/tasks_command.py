@@ -6,8 +6,8 @@ from pathlib import Path
 
 import task_requests
 import tokenizer_choice
-from guard import command_line, program
-from guard.failure import USAGE, Failure
+from postprocess.guard import command_line, program
+from postprocess.guard.failure import USAGE, Failure
 
 DESCRIPTION = """Turn the records of evaluation tasks into requests.h5, which the job `evaluate` scores. Records are JSON
 objects, one a line, plain or .gz; of wikitext also its raw text. Take the tokenizer from the tokens file that the model

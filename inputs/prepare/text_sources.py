@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from guard.failure import FILES, Failure, printable, reason
+from postprocess.guard.failure import FILES, Failure, printable, reason
 
 BIBLE_REFERENCE = "Gen1:1-Rev22:21"
 BIBLE_VERSES = 31102

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from guard import child, program
-from guard.failure import FILES, RESOURCES, USAGE, Failure, reason
+from postprocess.guard import child, program
+from postprocess.guard.failure import FILES, RESOURCES, USAGE, Failure, reason
 
 END_OF_TEXT = "<|endoftext|>"
 SPACE_MARK = "\u2581"  # SentencePiece writes a space as this character inside its pieces

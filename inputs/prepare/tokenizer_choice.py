@@ -4,8 +4,8 @@ import argparse
 import hashlib
 from pathlib import Path
 
-from guard import child, command_line, seal
-from guard.failure import FILES, USAGE, Failure, reason
+from postprocess.guard import child, command_line, seal
+from postprocess.guard.failure import FILES, USAGE, Failure, reason
 
 
 def add_arguments(parser: argparse.ArgumentParser, encodings: tuple[str, ...]) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 
 import text_sources
 import tokenizer
-from guard import child
-from guard.failure import FILES, RESOURCES, USAGE, Failure, reason
-from guard.program import Stopped
+from postprocess.guard import child
+from postprocess.guard.failure import FILES, RESOURCES, USAGE, Failure, reason
+from postprocess.guard.program import Stopped
 
 # End of text and begin of text by the names that published tokenizers give them; a file that has none or several of the
 # first is an error.

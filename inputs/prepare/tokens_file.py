@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 
 import hdf5_file
-from guard.failure import printable
+from postprocess.guard.failure import printable
 
 FORMAT = "lexikos-tokens"
 FORMAT_VERSION = 1

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePath
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 
 from .. import reader
 from ..reader import Matrix, Run

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 from ..reader import Member
 from .comparison import Difference, against_itself, exp
 from .seed_statistics import Spread, summarise

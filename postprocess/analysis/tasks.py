@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 from ..reader import Member, Task, TaskMetric
 from . import task_errors
 from .comparison import against_itself

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from .. import deck
-from guard.failure import USAGE, Failure
+from postprocess.guard.failure import USAGE, Failure
 from ..reader import Member, Run
 
 DEFAULT_REFERENCE = "tied"

@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from guard.command_line import path
+from postprocess.guard.command_line import path
 
 from .. import numbers, page, published, reader, tables
 from ..analysis import capacity as analysis

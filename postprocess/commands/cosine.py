@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from guard import program
-from guard.failure import FILES, Failure
+from postprocess.guard import program
+from postprocess.guard.failure import FILES, Failure
 
 from .. import numbers, page, tables
 from ..analysis import cosines

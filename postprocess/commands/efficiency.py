@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import replace
 
-from guard.failure import USAGE, Failure
+from postprocess.guard.failure import USAGE, Failure
 
 from .. import numbers, page, reader, tables
 from ..analysis import efficiency as analysis

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 
 from .. import numbers, page, tables
 from ..analysis import epsilon as analysis

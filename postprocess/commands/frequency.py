@@ -1,6 +1,6 @@
 """frequency: the validation loss by how often the target's id occurs in the training data."""
 
-from guard.failure import FILES, Failure
+from postprocess.guard.failure import FILES, Failure
 
 from .. import numbers, page, tables
 from ..analysis import frequency as analysis

@@ -1,6 +1,6 @@
 """history: the loss against training tokens, and the difference to the reference."""
 
-from guard import program
+from postprocess.guard import program
 
 from ..page import command_of, figure
 from . import shared

@@ -2,7 +2,7 @@
 
 import math
 
-from guard.failure import USAGE, Failure
+from postprocess.guard.failure import USAGE, Failure
 
 from .. import numbers, page, tables
 from ..analysis import comparison

@@ -3,10 +3,10 @@
 import math
 from pathlib import Path
 
-from guard import program
-from guard.command_line import path
-from guard.failure import FILES, USAGE, Failure
-from guard.whole_file import write_whole
+from postprocess.guard import program
+from postprocess.guard.command_line import path
+from postprocess.guard.failure import FILES, USAGE, Failure
+from postprocess.guard.whole_file import write_whole
 
 from .. import deck, page, reader
 from ..analysis import comparison, not_finite

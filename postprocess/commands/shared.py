@@ -4,9 +4,9 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from guard import program
-from guard import program
-from guard.command_line import path
+from postprocess.guard import program
+from postprocess.guard import program
+from postprocess.guard.command_line import path
 
 from .. import numbers, reader, tables
 from ..analysis import not_finite

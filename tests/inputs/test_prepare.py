@@ -23,7 +23,7 @@ import debian_sources  # noqa: E402
 import text_sources  # noqa: E402
 import tokenizer as tokenizers  # noqa: E402
 import tokens_file  # noqa: E402
-from guard.failure import Failure  # noqa: E402
+from postprocess.guard.failure import Failure  # noqa: E402
 
 SAMPLE = "".join(f"Line {i}: the quick brown fox jumps over {i * i} lazy dogs,\n\tand ünï 你好 \U0001f600 come back.\n"
                  for i in range(120))

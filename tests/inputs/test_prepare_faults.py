@@ -27,7 +27,7 @@ sys.path[:0] = [str(PREPARE), str(SOURCE)]
 import prepare  # noqa: E402
 import task_forms  # noqa: E402
 import tokenizer  # noqa: E402
-from guard.program import guarded  # noqa: E402
+from postprocess.guard.program import guarded  # noqa: E402
 
 LINE = "the quick brown fox jumps over the lazy dog 0123456789\n"
 COMMAND = [sys.executable, str(PREPARE / "prepare.py")]

@@ -30,8 +30,8 @@ import task_requests  # noqa: E402
 import tokenizer  # noqa: E402
 import tokenizer_files  # noqa: E402
 
-from guard import seal  # noqa: E402
-from guard.failure import Failure  # noqa: E402
+from postprocess.guard import seal  # noqa: E402
+from postprocess.guard.failure import Failure  # noqa: E402
 
 TOKENIZERS = Path(os.environ["LEXIKOS_TOKENIZERS"]) if os.environ.get("LEXIKOS_TOKENIZERS") else None
 GOLDEN_TEXT = "Hello world! I'll don't  two  spaces\n\n\ttabs 12345 ünï 你好 😀"

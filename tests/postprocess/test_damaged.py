@@ -14,7 +14,7 @@ import numpy as np
 from example_geometry import write_capacity, write_cell
 from folder_case import SOURCE, Folder
 
-from guard import seal
+from postprocess.guard import seal
 from postprocess import numbers, reader, style
 from postprocess.__main__ import main
 from postprocess.analysis import efficiency

@@ -19,7 +19,7 @@ from postprocess import deck, reader, style
 from postprocess.analysis import comparison, curves, frequency, seed_statistics, variants
 from postprocess.commands import report
 from postprocess.commands.shared import Shown
-from guard.failure import Failure
+from postprocess.guard.failure import Failure
 from postprocess.figures import frequency as frequency_figure, history as history_figure
 
 TIED = {1: [5.00, 4.000], 2: [5.10, 4.020], 3: [5.05, 4.011]}

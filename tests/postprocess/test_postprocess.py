@@ -19,7 +19,7 @@ from folder_case import Folder as EmptyFolder, run
 
 from postprocess import deck, reader, style, tables
 from postprocess.analysis import comparison, variants
-from guard.failure import Failure
+from postprocess.guard.failure import Failure
 from postprocess.figures import history as history_figure
 
 PAGE_LIMIT = 2_000_000  # bytes

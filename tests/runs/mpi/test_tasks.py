@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from harness.runs import SOURCE, RunTest, datasets, likely_rounding_of_logits, rounding_of_sums, run, write_tokens  # noqa: E402
 
 sys.path.insert(0, str(SOURCE))
-from guard import seal  # noqa: E402
+from postprocess.guard import seal  # noqa: E402
 
 MODEL = ("embedding.interface=lev", "run.steps=30", "transformer.context=64", "batch.tokens=320")
 

@@ -1,4 +1,4 @@
-"""guard/: every end of a program is one line and a documented status, and nothing that was there is lost."""
+"""postprocess/guard/: every end of a program is one line and a documented status, and nothing that was there is lost."""
 
 import os
 import resource
@@ -14,16 +14,16 @@ SOURCE = Path(os.environ.get("LEXIKOS_SOURCE_DIR") or Path(__file__).resolve().p
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE))
 
-from guard import child, failure, seal, whole_file  # noqa: E402
+from postprocess.guard import child, failure, seal, whole_file  # noqa: E402
 
 PROGRAM = """
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, {source!r})
 from pathlib import Path
-from guard import program, whole_file
-from guard.command_line import Parser, path, text
-from guard.failure import Failure
+from postprocess.guard import program, whole_file
+from postprocess.guard.command_line import Parser, path, text
+from postprocess.guard.failure import Failure
 def main(arguments):
 {body}
 program.run("tool", main)
@@ -199,7 +199,7 @@ class Children(unittest.TestCase):
             pass
 
     def test_it_says_nothing(self):
-        body = "import os\nfrom guard import child\nchild.call(lambda: os.write(2, b'noise') and os.write(1, b'noise'))\n" \
+        body = "import os\nfrom postprocess.guard import child\nchild.call(lambda: os.write(2, b'noise') and os.write(1, b'noise'))\n" \
                "with child.silent():\n    os.write(2, b'noise')"
         done = subprocess.run(program(body), capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
