@@ -75,10 +75,14 @@ Expected found(const Heads& x) {
   return {qkv.values(), d.values(), dquery_gain.values(), dkey_gain.values()};
 }
 
-/// Every result within `stored` (of what is stored in A) and `sums` (of the gains' sums), relative
-/// to the largest value.
+/// Every result within its roundings, relative to the largest value: a product of four factors, of
+/// which 1 / rms carries (E / 2 + 3) u, and sums of N H terms, here and in the reference. What is
+/// stored in bf16 is rounded once more.
 template <class A>
-void check(double stored, double sums) {
+void check() {
+  constexpr double units = roundoff<Wide<A>> + roundoff<double>;
+  constexpr double stored = (width + 8) * units + (std::is_same_v<A, Bf16> ? roundoff<Bf16> : 0);
+  constexpr double sums = (double(n_count * heads) + width + 8) * units;
   const Heads x = inputs();
   const Expected e = expected(x), f = found<A>(x);
   CHECK(relative_error(f.y, e.y) < stored);
@@ -90,10 +94,7 @@ void check(double stored, double sums) {
 }  // namespace
 
 TEST_CASE("heads of queries and keys are normalised, those of values stay", "[head_norm]") {
-  check<double>(1e-13, 1e-13);
-  // A product of four factors, of which 1 / rms carries (E / 2 + 3) u; sums of N H terms.
-  constexpr double u = roundoff<float>;
-  check<float>((width + 8) * u, (double(n_count * heads) + width + 8) * u);
-  // What is stored in bf16 is rounded once more, by 2^-8 at most.
-  check<Bf16>(0x1p-8 + (width + 8) * u, (double(n_count * heads) + width + 8) * u);
+  check<double>();
+  check<float>();
+  check<Bf16>();
 }
