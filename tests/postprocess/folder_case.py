@@ -19,6 +19,8 @@ sys.path.insert(0, str(SOURCE))
 from example_run import write_member  # noqa: E402
 from postprocess.__main__ import main  # noqa: E402
 
+PLACES = 12  # decimals that formulas of up to 1,000 numbers of order 1 keep in fp64: 1,000 u = 1e-13
+
 
 def run(*arguments: object) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "postprocess", *map(str, arguments)], capture_output=True, text=True,

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from folder_case import Folder, run
+from folder_case import PLACES, Folder, run
 
 from postprocess import reader
 from postprocess.analysis import efficiency, variants
@@ -26,7 +26,7 @@ class Curves(unittest.TestCase):
         loss = 9.0 - 0.5 * np.log(tokens)
         for level in (5.0, 3.3, 2.5):
             expected = math.exp((9.0 - level) / 0.5)
-            self.assertAlmostEqual(efficiency.tokens_to_reach(tokens, loss, level) / expected, 1.0, places=12)
+            self.assertAlmostEqual(efficiency.tokens_to_reach(tokens, loss, level) / expected, 1.0, places=PLACES)
 
     def test_power_law_converges_to_its_crossing(self):
         """The error of the interpolation falls with the square of the distance of the validations."""
@@ -117,7 +117,7 @@ class Rows(Folder):
         self.member("lev", [5.0, 4.5, 4.0, 3.9])
         row = self.rows()["lev"]
         own = math.exp(math.log(20) + 0.5 * math.log(30 / 20)) * TOKENS
-        self.assertAlmostEqual(row.ratio, own / (20 * TOKENS), places=12)
+        self.assertAlmostEqual(row.ratio, own / (20 * TOKENS), places=PLACES)
 
     def test_validation_before_training_is_left_out(self):
         self.member("tied", [9.0, 6.0, 5.0])
@@ -136,7 +136,7 @@ class Rows(Folder):
         text = self.succeed("efficiency", self.run_folder, "--target", "albert", "--csv")
         rows = {row["variant"]: row for row in csv.DictReader(io.StringIO(text))}
         self.assertEqual(float(rows["albert"]["ratio"]), 1.0)
-        self.assertAlmostEqual(float(rows["lev"]["ratio"]), 2.0 ** 0.1, places=12)  # 20 to 40 steps, 0.9 of the way in log
+        self.assertAlmostEqual(float(rows["lev"]["ratio"]), 2.0 ** 0.1, places=PLACES)  # 20 to 40 steps, 0.9 of the way in log
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from example_geometry import write_capacity, write_cell
-from folder_case import SOURCE, Folder
+from folder_case import PLACES, SOURCE, Folder
 
 from postprocess import deck, numbers, published, reader
 from postprocess.analysis import capacity as capacity_table, law, packing as packing_table, packing_fits, variants
@@ -360,8 +360,8 @@ class Cosines(Folder):
         rows = {(row.variant, row.rows): row for row in cosines.over_seeds(variants.variants_of(run), measured)}
         both = rows["tied", "all"]
         each = [self.epsilon(matrices[f"tied-seed{seed}"]) for seed in (1, 2)]
-        self.assertAlmostEqual(both.epsilon, np.mean(each), 12)
-        self.assertAlmostEqual(both.relative_sd, np.std(each, ddof=1) * 2.0, 12)  # sqrt(16) / 2
+        self.assertAlmostEqual(both.epsilon, np.mean(each), PLACES)
+        self.assertAlmostEqual(both.relative_sd, np.std(each, ddof=1) * 2.0, PLACES)  # sqrt(16) / 2
         self.assertEqual((both.seeds, both.histogram.sum()), (2, 2 * 60 * 59 // 2))
         self.assertEqual(rows["lev", "centred"].seeds, 1)
         text = self.succeed("cosine", self.run_folder)

@@ -13,7 +13,7 @@ from scipy import stats
 
 from example_run import IDS, OFFSETS, TARGETS, bin_losses, write_member
 from example_geometry import write_capacity
-from folder_case import Folder, run
+from folder_case import PLACES, Folder, run
 
 from postprocess import deck, reader, style
 from postprocess.analysis import comparison, curves, frequency, seed_statistics, variants
@@ -96,7 +96,7 @@ class Statistics(SeedFolder):
         low, high = stats.t.interval(0.95, 3, loc=values.mean(axis=0), scale=stats.sem(values, axis=0))
         for found, expected in ((spread.mean, values.mean(axis=0)), (spread.sd, stats.tstd(values, axis=0)),
                                 (spread.low, low), (spread.high, high)):
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            np.testing.assert_allclose(found, expected, rtol=10 ** -PLACES)
 
     def test_too_few_seeds_give_no_spread(self):
         one, none = seed_statistics.summarise([2.0]), seed_statistics.summarise([])
@@ -111,15 +111,15 @@ class Statistics(SeedFolder):
         mine, theirs = ([losses[-1] for losses in runs.values()] for runs in (LEV, TIED))
         interval = stats.ttest_rel(mine, theirs).confidence_interval(0.95)
         self.assertEqual((row.seeds, row.pairs), (3, 3))
-        self.assertAlmostEqual(row.loss, np.mean(mine), places=12)
-        self.assertAlmostEqual(row.loss_sd, stats.tstd(mine), places=12)
-        self.assertAlmostEqual(row.difference_low, interval.low, places=12)
-        self.assertAlmostEqual(row.difference_high, interval.high, places=12)
-        self.assertAlmostEqual(row.change_of_reference, math.exp(row.difference_nats) - 1.0, places=12)
-        self.assertAlmostEqual(row.change_of_reference_interval[1], math.exp(interval.high) - 1.0, places=12)
-        self.assertAlmostEqual(row.change_of_member_interval[0], 1.0 - math.exp(-interval.low), places=12)
+        self.assertAlmostEqual(row.loss, np.mean(mine), places=PLACES)
+        self.assertAlmostEqual(row.loss_sd, stats.tstd(mine), places=PLACES)
+        self.assertAlmostEqual(row.difference_low, interval.low, places=PLACES)
+        self.assertAlmostEqual(row.difference_high, interval.high, places=PLACES)
+        self.assertAlmostEqual(row.change_of_reference, math.exp(row.difference_nats) - 1.0, places=PLACES)
+        self.assertAlmostEqual(row.change_of_reference_interval[1], math.exp(interval.high) - 1.0, places=PLACES)
+        self.assertAlmostEqual(row.change_of_member_interval[0], 1.0 - math.exp(-interval.low), places=PLACES)
         reference = self.rows()["tied"]
-        self.assertAlmostEqual(row.perplexity / reference.perplexity, math.exp(row.difference_nats), places=12)
+        self.assertAlmostEqual(row.perplexity / reference.perplexity, math.exp(row.difference_nats), places=PLACES)
         self.assertTrue(math.isnan(reference.difference_half))
 
     def test_only_common_seeds_are_paired(self):
@@ -217,14 +217,14 @@ class Frequency(SeedFolder):
         mine, theirs = (bin_losses([losses[-1] for losses in runs.values()]) for runs in (LEV, TIED))
         for number, row in enumerate(rows):
             interval = stats.ttest_rel(mine[:, number], theirs[:, number]).confidence_interval(0.95)
-            self.assertAlmostEqual(row.loss, mine[:, number].mean(), places=12)
-            self.assertAlmostEqual(row.loss_sd, stats.tstd(mine[:, number]), places=12)
-            self.assertAlmostEqual(row.difference_low, interval.low, places=12)
-            self.assertAlmostEqual(row.difference_high, interval.high, places=12)
+            self.assertAlmostEqual(row.loss, mine[:, number].mean(), places=PLACES)
+            self.assertAlmostEqual(row.loss_sd, stats.tstd(mine[:, number]), places=PLACES)
+            self.assertAlmostEqual(row.difference_low, interval.low, places=PLACES)
+            self.assertAlmostEqual(row.difference_high, interval.high, places=PLACES)
 
     def test_bins_add_up_to_the_whole(self):
         self.two_variants()
-        self.assertLess(self.analyse().deviation, 1e-12)
+        self.assertLess(self.analyse().deviation, 10 ** -PLACES)
         with h5py.File(self.run_folder / "lev-seed2" / "history.h5", "r+") as file:
             file["frequency/loss"][-1] += 1e-7
         with self.assertRaisesRegex(Failure, "lev-seed2/history.h5: at 163840 training tokens the frequency bins give"):

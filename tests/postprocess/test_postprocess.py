@@ -15,7 +15,7 @@ import numpy as np
 
 from example_geometry import write_capacity
 from example_run import write_member
-from folder_case import Folder as EmptyFolder, run
+from folder_case import PLACES, Folder as EmptyFolder, run
 
 from postprocess import deck, reader, style, tables
 from postprocess.analysis import comparison, variants
@@ -193,7 +193,7 @@ class Figures(unittest.TestCase):
     def test_labels_keep_their_distance_and_order(self):
         placed = style.spread([0.5, 0.52, 0.1, 0.51], 0.1)
         self.assertEqual(np.argsort(placed).tolist(), [2, 0, 3, 1])
-        self.assertGreaterEqual(np.diff(sorted(placed)).min(), 0.1 - 1e-12)
+        self.assertGreaterEqual(np.diff(sorted(placed)).min(), 0.1 - 10 ** -PLACES)
         self.assertAlmostEqual(placed[2], 0.1)
 
     def test_running_mean_does_not_lag(self):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from example_run import DECK
-from folder_case import Folder
+from folder_case import PLACES, Folder
 
 from postprocess import reader, style
 from postprocess.analysis import tasks as task_table, variants
@@ -87,16 +87,16 @@ class Metrics(Tasks):
         right = {"acc": [1, 0, 1, 0, 0, 1], "acc_norm": [1, 0, 1, 0, 0, 1], "acc_bytes": [0, 1, 1, 0, 1, 0]}
         for metric, each in right.items():
             self.assertEqual(self.number(rows, "quiz", metric, "value"), np.mean(each))
-            self.assertAlmostEqual(self.number(rows, "quiz", metric, "stderr"), stats.sem(each), 14)
+            self.assertAlmostEqual(self.number(rows, "quiz", metric, "stderr"), stats.sem(each), PLACES)
             self.assertEqual(rows["quiz", metric, "tied"]["documents"], "6")
         self.assertEqual(self.number(rows, "quiz", "acc", "chance"), 0.5)
         self.assertEqual(self.number(rows, "words", "acc", "value"), 2 / 3)
         perplexity = math.exp(2.5)  # of three documents, not of their ids
-        self.assertAlmostEqual(self.number(rows, "words", "perplexity", "value"), perplexity, 12)
-        self.assertAlmostEqual(self.number(rows, "words", "perplexity", "stderr"), perplexity * stats.sem(WORDS), 12)
+        self.assertAlmostEqual(self.number(rows, "words", "perplexity", "value"), perplexity, PLACES)
+        self.assertAlmostEqual(self.number(rows, "words", "perplexity", "stderr"), perplexity * stats.sem(WORDS), PLACES)
         for metric, expected in (("word_perplexity", math.exp(120 / 30)), ("byte_perplexity", math.exp(120 / 150)),
                                  ("bits_per_byte", 120 / 150 / math.log(2))):
-            self.assertAlmostEqual(self.number(rows, "pages", metric, "value"), expected, 12)
+            self.assertAlmostEqual(self.number(rows, "pages", metric, "value"), expected, PLACES)
         # Of a ratio of sums: the jackknife gives the same order of magnitude.
         leave_one_out = np.array([70 / 20, 50 / 10])
         jackknife = math.sqrt(0.5 * ((leave_one_out - leave_one_out.mean())**2).sum())
@@ -111,14 +111,14 @@ class Metrics(Tasks):
         rows = self.rows()
         each = {name: [np.exp(-(WORDS + shift[name][s][:3, 0]).mean()) for s in range(3)] for name in shift}
         row = rows["words", "perplexity", "lev"]
-        self.assertAlmostEqual(float(row["value"]), stats.gmean(each["lev"]), 12)
-        self.assertAlmostEqual(float(row["value_sd"]), np.std(each["lev"], ddof=1), 12)
+        self.assertAlmostEqual(float(row["value"]), stats.gmean(each["lev"]), PLACES)
+        self.assertAlmostEqual(float(row["value_sd"]), np.std(each["lev"], ddof=1), PLACES)
         difference = np.log(each["lev"]) - np.log(each["tied"])
-        self.assertAlmostEqual(float(row["task_difference"]), difference.mean(), 12)
+        self.assertAlmostEqual(float(row["task_difference"]), difference.mean(), PLACES)
         low, high = stats.t.interval(0.95, 2, difference.mean(), stats.sem(difference))
-        self.assertAlmostEqual(float(row["seed_half"]), (high - low) / 2, 10)
+        self.assertAlmostEqual(float(row["seed_half"]), (high - low) / 2, PLACES)
         paired = np.mean([shift["tied"][s][:3, 0] - shift["lev"][s][:3, 0] for s in range(3)], axis=0)
-        self.assertAlmostEqual(float(row["document_half"]), 1.96 * stats.sem(paired), 12)
+        self.assertAlmostEqual(float(row["document_half"]), 1.96 * stats.sem(paired), PLACES)
         self.assertEqual(rows["words", "perplexity", "tied"]["task_difference"], "0.0")
         self.assertEqual(rows["words", "perplexity", "tied"]["document_half"], "N/A")
 

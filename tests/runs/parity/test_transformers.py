@@ -13,11 +13,10 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from harness.runs import INTERFACES, RunTest, run  # noqa: E402
+from harness.runs import INTERFACES, RunTest, likely_rounding_of_logits, run  # noqa: E402
 
 PYTHON = os.environ.get("LEXIKOS_PARITY_PYTHON") or sys.executable
 SCRIPT = Path(__file__).with_name("with_transformers.py")
-TOLERANCE = 1e-4
 # A rate and an initial deviation so large that every part of the model counts in the logits.
 TRAIN = ("transformer.init_deviation=0.3", "optimizer.learning_rate=1e-2", "run.steps=20")
 ROWS = 3
@@ -59,14 +58,14 @@ class Transformers(RunTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         return np.load(self.folder / "out.npy"), result.stdout.strip()
 
-    def compare(self, name, ours, folder, tolerance=TOLERANCE):
+    def compare(self, name, ours, folder):
         theirs, versions = self.theirs(folder)
         self.assertEqual(ours.shape, theirs.shape)
         difference, scale = np.abs(ours - theirs).max(), np.abs(theirs).max()
         print(f"{name}: largest difference {difference:.2e} of logits up to {scale:.1f}; {versions}",
               flush=True)
         self.assertGreater(scale, 1)
-        self.assertLess(difference, tolerance)
+        self.assertLess(difference, likely_rounding_of_logits(theirs))
 
     def exported(self, name, *arguments):
         out = self.lexikos(*TRAIN, *arguments, name=name)

@@ -407,7 +407,7 @@ class Degenerate(CapacityTest):
         for name, values in matrices.items():
             np.save(self.folder / f"{name}.npy", values)
         files = ", ".join(f'"{self.folder}/{name}.npy"' for name in matrices)
-        for work, tolerance in (("", 1e-11), ("capacity.gram_width=0", 1e-11)):
+        for work in ("", "capacity.gram_width=0"):
             out = self.folder / ("out" + work)
             result = run(["-i", self.deck, "-d", out, f"capacity.files=[{files}]", *([work] if work else [])])
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -418,21 +418,26 @@ class Degenerate(CapacityTest):
                 for k, (name, values) in enumerate(matrices.items()):
                     for part, rows in (("raw", values), ("centred", without_mean(values))):
                         with self.subTest(name, part=part, work=work):
-                            self.compare(file[f"matrices/{k}/{part}"].attrs, exact(rows), tolerance, part == "centred")
+                            self.compare(file[f"matrices/{k}/{part}"].attrs, exact(rows), values.shape, part == "centred")
 
-    def compare(self, found, wanted, tolerance, centred):
+    def compare(self, found, wanted, shape, centred):
         if wanted is None:
             self.assertNotIn("mu", found)
             self.assertEqual(found["pairs"], 0)
             return
-        # Centred rows have the digits that the mean has left them.
-        loose = 1e-6 if centred else tolerance
-        self.assertAlmostEqual(found["mu"], wanted[0], delta=loose)
-        self.assertAlmostEqual(found["sigma"], wanted[1], delta=max(loose, 1e-8 if wanted[1] < 1e-8 else 0))
-        self.assertAlmostEqual(found["epsilon"], wanted[0] + 2 * wanted[1], delta=4 * max(loose, 1e-8))
+        # Sums over rows and columns. Centred rows keep the digits that the mean leaves them, whose size theirs is a
+        # millionth of or more. A root is off by its square's error over itself, or by the root of that.
+        error = rounding_of_sums(sum(shape), 1e6 if centred else 1.0)
+        root = error ** 0.5
+        sigma_error = min(root, error / max(wanted[1], root))
+        self.assertAlmostEqual(found["mu"], wanted[0], delta=error)
+        self.assertAlmostEqual(found["sigma"], wanted[1], delta=sigma_error)
+        self.assertAlmostEqual(found["epsilon"], wanted[0] + 2 * wanted[1], delta=error + 2 * sigma_error)
         if "effective_rank" in found:
-            self.assertAlmostEqual(found["effective_rank"], wanted[2], delta=1e-4 * wanted[2])
-            self.assertAlmostEqual(found["participation_ratio"], wanted[3], delta=1e-6 * wanted[3])
+            # Each of min(N, D) shares, which are roots, may be one of zero: root log(1 / root) of entropy.
+            entropy_error = min(shape) * root * np.log(1 / root)
+            self.assertAlmostEqual(found["effective_rank"], wanted[2], delta=entropy_error * wanted[2])
+            self.assertAlmostEqual(found["participation_ratio"], wanted[3], delta=4 * error * wanted[3])
         if wanted[1] < 1e-15:
             self.assertNotIn("skewness", found)
 
