@@ -48,9 +48,9 @@ TEST_CASE("binned sums agree with a plain loop and add to what is there") {
   std::vector<std::uint8_t> bin_of(vocabulary);
   for (Index id = 0; id < vocabulary; ++id) bin_of[id] = static_cast<std::uint8_t>(id % 3);
 
-  Doubles expected(2 * bins, 10.0);
+  Doubles expected(2 * bins, 10.0), on_the_way;
   for (Index i = 0; i < n; ++i) {
-    expected[bin_of[ids[i]]] += values[i];
+    on_the_way.push_back(expected[bin_of[ids[i]]] += values[i]);
     expected[bins + bin_of[ids[i]]] += 1.0;
   }
   const Device<double> v(values), sums(Doubles(2 * bins, 10.0)), work(2 * bins);
@@ -60,7 +60,13 @@ TEST_CASE("binned sums agree with a plain loop and add to what is there") {
   add_binned(space, v.view(), i.view(), b.view(), sums.view(), work.view());
   space.fence();
   const Doubles found = to_host(sums.view());
-  for (Index k = 0; k < 2 * bins; ++k) CHECK(std::abs(found[k] - expected[k]) < 1e-11);
+  // A sum's rounding is that of what it is on the way, at most once for each term; counts are
+  // exact.
+  const double limit = likely_rounding<double>(n, largest(on_the_way));
+  for (Index k = 0; k < bins; ++k) {
+    CHECK(std::abs(found[k] - expected[k]) < limit);
+    CHECK(found[bins + k] == expected[bins + k]);
+  }
   CHECK(found[bins - 1] == 10.0);  // no id is in the last bin
 }
 
@@ -99,13 +105,14 @@ TEST_CASE("the bins of an evaluation are its targets, sorted by frequency") {
     }
   }
   double total = 0, targets = 0;
+  const double limit = rounding_of_sums<double>(e.targets, 1);
   for (std::size_t b = 0; b < 5; ++b) {
     CHECK(e.bins[b].targets == static_cast<Index>(count[b]));
-    CHECK(std::abs(e.bins[b].nll - nll[b]) <= 1e-12 * std::abs(nll[b]));
+    CHECK(std::abs(e.bins[b].nll - nll[b]) <= limit * nll[b]);
     total += e.bins[b].nll;
     targets += static_cast<double>(e.bins[b].targets);
   }
-  CHECK(std::abs(total - e.nll) <= 1e-12 * e.nll);
+  CHECK(std::abs(total - e.nll) <= limit * e.nll);
   CHECK(targets == static_cast<double>(e.targets));
   CHECK(e.bins[0].targets > 0);  // never seen in training
   CHECK(e.bins[4].targets == 0);
