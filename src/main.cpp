@@ -3,11 +3,15 @@
 #include <mpi.h>
 
 #include <Kokkos_Core.hpp>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string_view>
 
 #include "console/configuration.hpp"
+#include "console/output.hpp"
 #include "console/placement.hpp"
 #include "deck/arguments.hpp"
 #include "deck/deck.hpp"
@@ -29,31 +33,71 @@ void print_asked(const Arguments& arguments, const Communicator& world) {
   if (arguments.show_version) text = "lexikos " + code_version() + "\n";
   if (arguments.show_keys) text = key_reference();
   if (arguments.show_config) text = configuration_text(world);
-  if (world.is_root()) std::fputs(text.c_str(), stdout);
+  if (world.is_root()) write_output(text);
+}
+
+using KokkosGuard = std::unique_ptr<Kokkos::ScopeGuard>;
+
+/// Starts Kokkos, which takes its own arguments out of the list: what is left of them it does not
+/// know. Their names differ between its versions.
+KokkosGuard start_kokkos(int argc, char** argv) {
+  // Kokkos warns where it is unset; unset and "false" mean the same to the OpenMP run time.
+  setenv("OMP_PROC_BIND", "false", 0);
+  const auto first_of_kokkos = [&] {
+    return std::find_if(argv, argv + argc, [](const char* word) {
+      return std::string_view(word).starts_with(kokkos_prefix);
+    });
+  };
+  KokkosGuard guard;
+  try {
+    guard = std::make_unique<Kokkos::ScopeGuard>(argc, argv);
+  } catch (const std::exception& error) {
+    const bool asked = first_of_kokkos() != argv + argc;
+    fail(asked ? Status::deck : Status::resource, std::string("Kokkos does not start") +
+                                                      (asked ? " with its arguments: " : ": ") +
+                                                      error.what());
+  }
+  if (char** left = first_of_kokkos(); left != argv + argc) {
+    fail(Status::deck, "command line: Kokkos " + kokkos_version() + " does not know '" +
+                           std::string(*left) +
+                           "'; OMP_NUM_THREADS sets the threads, "
+                           "--kokkos-help prints its arguments");
+  }
+  return guard;
+}
+
+/// A run that writes files goes on without its console; whoever only asked to read must know.
+void check_output(const Communicator& world, bool files_have_it) {
+  const std::string why = world.is_root() ? output_failure() : "";
+  if (why.empty()) return;
+  const std::string what = "cannot write standard output: " + why;
+  if (!files_have_it) fail(Status::file, what + "; send it elsewhere");
+  std::fprintf(stderr, "lexikos: warning: %s; lines are lost, the files are whole\n", what.c_str());
 }
 
 void run(int argc, char** argv, const Communicator& world) {
   const Arguments arguments = parse_arguments(argc, argv);
-  // Kokkos warns where it is unset; unset and "false" mean the same to the OpenMP run time.
-  setenv("OMP_PROC_BIND", "false", 0);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error of the write, with its line
-  const Kokkos::ScopeGuard kokkos(argc, argv);
+  const KokkosGuard kokkos = start_kokkos(argc, argv);
   if (arguments.only_prints()) {
     print_asked(arguments, world);
-    return;
+    return check_output(world, false);
   }
   report_placement(world, !arguments.dry_run);
   const Deck deck = Deck::from_file(arguments.deck, arguments.overrides);
   drive(deck, arguments, world);
+  check_output(world, !arguments.dry_run && read_job(deck).stops);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   serve_probe(argc, argv);
-  hold_stop_signals();
+  std::set_terminate(end_on_uncaught);
+  open_standard_descriptors();
+  watch_stop_signals();
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  let_writes_fail();
   int status = 0;
   {
     const Communicator world(MPI_COMM_WORLD);

@@ -10,6 +10,9 @@ namespace lexikos {
 /// "0.1.0 (commit)".
 std::string code_version();
 
+/// "3.4.1".
+std::string kokkos_version();
+
 /// Execution space and its concurrency: "OpenMP, 2 threads".
 std::string device_text();
 

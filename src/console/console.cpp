@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "console/output.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -18,15 +19,14 @@ Console::Console(bool speaks, std::string prefix)
 Console::~Console() { clear_bar(); }
 
 void Console::clear_bar() {
-  if (bar_shown_) std::fputs("\r\033[K", stdout);
+  if (bar_shown_) write_output("\r\033[K");
   bar_shown_ = false;
 }
 
 void Console::line(const std::string& text) {
   if (!speaks_) return;
   clear_bar();
-  std::printf("%s%s\n", prefix_.c_str(), text.c_str());
-  std::fflush(stdout);
+  write_output(prefix_ + text + "\n");
 }
 
 void Console::step(const StepLine& s) {
@@ -52,11 +52,12 @@ void Console::progress(Index done, Index total, double seconds) {
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const int filled = static_cast<int>(share * width);
   const double left = seconds / share - seconds;
-  std::printf("\r\033[K%s[%s%s] %3.0f %%  step %lld of %lld  %s left", prefix_.c_str(),
-              std::string(filled, '#').c_str(), std::string(width - filled, '.').c_str(),
-              100.0 * share, static_cast<long long>(done), static_cast<long long>(total),
-              format_duration(left).c_str());
-  std::fflush(stdout);
+  char text[160];
+  std::snprintf(text, sizeof text, "[%s%s] %3.0f %%  step %lld of %lld  %s left",
+                std::string(filled, '#').c_str(), std::string(width - filled, '.').c_str(),
+                100.0 * share, static_cast<long long>(done), static_cast<long long>(total),
+                format_duration(left).c_str());
+  write_output("\r\033[K" + prefix_ + text);
   bar_shown_ = true;
 }
 

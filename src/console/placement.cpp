@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "console/configuration.hpp"
+#include "console/output.hpp"
 
 namespace lexikos {
 namespace {
@@ -199,7 +200,7 @@ void report_placement(const Communicator& world, bool with_table) {
     ranks.push_back(unpacked(text));
   }
   if (!world.is_root()) return;
-  if (with_table) std::fputs(placement_table(ranks).c_str(), stdout);
+  if (with_table) write_output(placement_table(ranks));
   for (const std::string& warning : placement_warnings(ranks)) {
     std::fprintf(stderr, "%s\n", warning.c_str());
   }

@@ -48,7 +48,7 @@ class Parser {
 
  private:
   void take(const std::string& word) {
-    if (word.rfind("--kokkos-", 0) == 0) return;
+    if (word.starts_with(kokkos_prefix)) return;
     if (take_switch(word) || take_flag(word)) return;
     if (!word.empty() && word[0] == '-') fail_unknown_flag(word);
     if (word.find('=') == std::string::npos) {
@@ -95,8 +95,9 @@ class Parser {
   [[noreturn]] static void fail_unknown_flag(const std::string& word) {
     constexpr std::string_view with_value = "irdt";
     const bool attached = word.size() > 2 && with_value.find(word[1]) != std::string_view::npos;
+    const std::string value = word.substr(std::min(word.size(), word.find_first_not_of('=', 2)));
     const std::string hint =
-        attached ? ": write " + word.substr(0, 2) + " " + word.substr(2) : std::string();
+        attached && !value.empty() ? ": write " + word.substr(0, 2) + " " + value : std::string();
     fail_usage("unknown argument '" + word + "'" + hint);
   }
 
@@ -144,7 +145,7 @@ usage: lexikos -i deck.toml [flags] [table.key=value ...]
   Paths in a deck are relative to the working directory.
 
 exit status:
-  0  finished, or stopped with a checkpoint (-t, SIGTERM, SIGINT, SIGUSR1)
+  0  finished, or stopped with a checkpoint (-t, a signal)
   2  deck or command line     3  files
   4  numerical failure        5  resources (memory, devices, ranks)
 )";

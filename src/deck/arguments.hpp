@@ -8,6 +8,9 @@
 
 namespace lexikos {
 
+/// Arguments that begin so are Kokkos's.
+inline constexpr const char* kokkos_prefix = "--kokkos-";
+
 struct Arguments {
   std::string deck;           ///< -i: TOML file
   std::string restart;        ///< -r: a checkpoint file, or "latest"; "" for a fresh start

@@ -6,7 +6,7 @@
 
 #include "deck/sweep.hpp"
 #include "jobs/registry.hpp"
-#include "train/stop_signal.hpp"
+#include "utils/folder_lock.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -86,9 +86,21 @@ void plan(const std::vector<Member>& members, const Arguments& arguments,
   if (counts.size() > 1) console.line(comparison_table(counts));
 }
 
+/// One member, the only process that writes its kind of files into its folder.
+Outcome run_alone(Job& job, const JobEntry& entry, const JobContext& context) {
+  std::optional<FolderLock> lock;
+  if (entry.lock != nullptr) {
+    context.comm.on_root([&] {
+      lock.emplace(job.folder(), entry.lock,
+                   [&](const std::string& text) { context.console.line(text); });
+    });
+  }
+  return job.run(context);
+}
+
 /// Members side by side: group g of the ranks takes members g, g + groups, ...
-void run(std::vector<Member>& members, int concurrent, const Arguments& arguments,
-         const Communicator& world) {
+void run(std::vector<Member>& members, const JobEntry& entry, int concurrent,
+         const Arguments& arguments, const Communicator& world) {
   const Clock clock;
   const int groups = std::min<int>(concurrent, static_cast<int>(members.size()));
   if (groups > world.size()) {
@@ -102,7 +114,7 @@ void run(std::vector<Member>& members, int concurrent, const Arguments& argument
     for (std::size_t i = group; i < members.size(); i += groups) {
       Member& m = members[i];
       Console console(comm.is_root(), groups > 1 ? m.name + ": " : "");
-      m.outcome = m.job->run({arguments, comm, console, clock});
+      m.outcome = run_alone(*m.job, entry, {arguments, comm, console, clock});
       m.ran = true;
       if (!m.outcome.finished) break;
     }
@@ -126,11 +138,15 @@ std::vector<Member> read_members(const SweepPlan& sweep, const JobEntry& entry,
 
 void drive(const Deck& deck, const Arguments& arguments, const Communicator& world) {
   const JobEntry& entry = read_job(deck);
-  if (arguments.dry_run || !entry.stops) release_stop_signals();
   const SweepPlan sweep = entry.sweeps ? expand_sweep(deck) : SweepPlan{{{"", deck, {}}}};
   std::vector<Member> members = read_members(sweep, entry, arguments.outdir);
   if (arguments.dry_run) return plan(members, arguments, world);
-  run(members, sweep.concurrent, arguments, world);
+  if (members.size() > 1) {
+    world.on_all([&] {
+      for (const Member& m : members) m.job->check_restart(arguments);
+    });
+  }
+  run(members, entry, sweep.concurrent, arguments, world);
   const bool summarised = std::any_of(members.begin(), members.end(),
                                       [](const Member& m) { return m.outcome.summarised; });
   if (!summarised) return;

@@ -43,6 +43,13 @@ class Job {
   virtual std::optional<MemberCounts> plan(const JobContext& context) const = 0;
 
   virtual Outcome run(const JobContext& context) = 0;
+
+  /// Where it writes its files.
+  virtual const std::string& folder() const = 0;
+
+  /// Throws Error where run() could not go on from the checkpoint that the command line names. The
+  /// members of a sweep are all asked before the first one starts.
+  virtual void check_restart(const Arguments&) const {}
 };
 
 /// What a job reads itself from.
@@ -58,6 +65,7 @@ struct JobEntry {
   const char* sentence;  ///< what it does
   bool sweeps;           ///< whether [sweep] makes members of it
   bool stops;            ///< whether it asks for stop signals between steps and ends cleanly
+  const char* lock;      ///< file in its folder that keeps a second one out; null: writes nothing
 
   /// Reads the tables that this job uses and no others; may complete the deck first, as `import`
   /// does. Throws Error(deck).

@@ -15,6 +15,8 @@ class ModelJob : public Job {
   /// The resolved deck, and the tables of parameters, work and memory.
   std::optional<MemberCounts> plan(const JobContext& context) const final;
 
+  const std::string& folder() const final { return settings_.directory; }
+
  protected:
   MemberSettings settings_;
 };

@@ -19,19 +19,23 @@ namespace lexikos {
 namespace {
 
 constexpr bool sweeps = true, stops = true, no = false;
+/// Jobs that make what a run goes on from keep each other out; those that only measure do not
+/// disturb a run, only one another.
+constexpr const char* run_lock = "run.lock";
 
 /// The one list of jobs; the first is what a deck without `job` means.
 constexpr JobEntry entries[] = {
-    {"train", "train a model", sweeps, stops, read_train, nullptr},
-    {"evaluate", "evaluate a checkpoint", sweeps, no, read_evaluate, nullptr},
-    {"tasks", "score evaluation tasks with it", sweeps, no, read_tasks, check_tasks},
-    {"bake", "bake its input interface into a table", sweeps, no, read_bake, nullptr},
-    {"export", "export it for transformers", sweeps, no, read_export, check_export},
-    {"import", "import a Llama from there", no, no, read_import, check_import},
-    {"sample", "continue a prompt", sweeps, no, read_sample, check_sample},
-    {"bench", "time a step", sweeps, no, read_bench, nullptr},
-    {"capacity", "measure embedding matrices", no, no, read_capacity, check_capacity},
-    {"packing", "pack vectors", no, stops, read_packing, check_packing},
+    {"train", "train a model", sweeps, stops, run_lock, read_train, nullptr},
+    {"evaluate", "evaluate a checkpoint", sweeps, no, "evaluate.lock", read_evaluate, nullptr},
+    {"tasks", "score evaluation tasks with it", sweeps, no, "tasks.lock", read_tasks, check_tasks},
+    {"bake", "bake its input interface into a table", sweeps, no, "bake.lock", read_bake, nullptr},
+    {"export", "export it for transformers", sweeps, no, "export.lock", read_export, check_export},
+    {"import", "import a Llama from there", no, no, run_lock, read_import, check_import},
+    {"sample", "continue a prompt", sweeps, no, "sample.lock", read_sample, check_sample},
+    {"bench", "time a step", sweeps, no, nullptr, read_bench, nullptr},
+    {"capacity", "measure embedding matrices", no, no, "capacity.lock", read_capacity,
+     check_capacity},
+    {"packing", "pack vectors", no, stops, "packing.lock", read_packing, check_packing},
 };
 
 std::string sentences() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <thread>
@@ -155,10 +156,15 @@ Error as_error(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
     return error;
+  } catch (const std::filesystem::filesystem_error& error) {
+    return Error(Status::file, "cannot use '" + error.path1().string() +
+                                   "': " + error.code().message() + "; check the path");
   } catch (const std::bad_alloc&) {
     return Error(Status::resource, "out of host memory; use more ranks or a smaller micro-batch");
   } catch (const std::exception& error) {
     return Error(Status::resource, error.what());
+  } catch (...) {
+    return Error(Status::resource, "an exception of a library that does not say what it is");
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <string>
 #include <thread>
 
@@ -20,6 +22,19 @@ void end_job(const Communicator& world, const RankError& error) {
 }
 
 }  // namespace
+
+void end_on_uncaught() {
+  std::string what = "an exception of a library that does not say what it is";
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    what = "a library ended the program";
+  } catch (const std::exception& error) {
+    what = single_line(error.what());
+  } catch (...) {
+  }
+  std::fprintf(stderr, "lexikos: error: %s\n", what.c_str());
+  std::_Exit(static_cast<int>(Status::resource));
+}
 
 int run_job(const Communicator& world, const std::function<void()>& work) {
   try {

@@ -13,4 +13,8 @@ namespace lexikos {
 /// no rank.
 int run_job(const Communicator& world, const std::function<void()>& work);
 
+/// For std::set_terminate: an exception that nobody can catch, of a thread or out of a destructor,
+/// ends the process with its line and Status::resource.
+[[noreturn]] void end_on_uncaught();
+
 }  // namespace lexikos

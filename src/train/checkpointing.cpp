@@ -38,20 +38,25 @@ double checkpoint_estimate(const Model<float>& model) {
   return 3.0 * static_cast<double>(model.parameters().arena_size()) * sizeof(float) / slow_disk;
 }
 
-void restart(Trainer& trainer, const std::string& path, const MemberSettings& settings,
-             const RunData& data, const Communicator& comm, Console& console) {
-  CheckpointHeader header;
-  const bool allow_changed = settings.data.allow_changed;
-  comm.on_all([&] {
-    header = load_state(path, trainer.model().parameters(), trainer.history());
-    check_checkpoint(header, path, settings.resolved_deck, tokenizer_of(data));
-    check_data_order(header, path, settings.resolved_deck, allow_changed, console);
-    check_token_files(header, path, data, allow_changed, console);
-  });
+void check_restart(const CheckpointHeader& header, const std::string& path,
+                   const MemberSettings& settings, const UsedTokenizer& tokenizer,
+                   Console& console) {
+  check_checkpoint(header, path, settings.resolved_deck, tokenizer);
+  check_data_order(header, path, settings.resolved_deck, settings.data.allow_changed, console);
   if (header.step > settings.run.steps) {
     fail(Status::deck, "'" + path + "' is at step " + std::to_string(header.step) +
                            ", past run.steps = " + std::to_string(settings.run.steps));
   }
+}
+
+void restart(Trainer& trainer, const std::string& path, const MemberSettings& settings,
+             const RunData& data, const Communicator& comm, Console& console) {
+  CheckpointHeader header;
+  comm.on_all([&] {
+    header = load_state(path, trainer.model().parameters(), trainer.history());
+    check_restart(header, path, settings, tokenizer_of(data), console);
+    check_token_files(header, path, data, settings.data.allow_changed, console);
+  });
   trainer.go_on_after(header.step);
   console.line("restart from " + path + ", step " + std::to_string(header.step));
 }

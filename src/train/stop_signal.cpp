@@ -1,47 +1,74 @@
 #include "train/stop_signal.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
-#include <ctime>
-#include <initializer_list>
+#include <thread>
 
 namespace lexikos {
 namespace {
 
-int received = 0;
+using std::chrono::steady_clock;
 
-sigset_t set_of(std::initializer_list<int> signals) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : signals) sigaddset(&set, signal);
-  return set;
+constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+/// Between two signals of a kind that are meant as two.
+constexpr std::chrono::milliseconds echo{500};
+
+std::atomic<int> holders = 0;
+std::atomic<int> received = 0;
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-const std::initializer_list<int> stop_signals = {SIGTERM, SIGINT, SIGUSR1};
+/// As any program ends that does not know the signal.
+void end_by(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  std::raise(signal);
+}
+
+/// Waits for the blocked signals of `set` as long as the process lives.
+void watch(sigset_t set) {
+  steady_clock::time_point last[NSIG] = {};
+  bool came[NSIG] = {};
+  for (int signal = 0;;) {
+    if (sigwait(&set, &signal) != 0) continue;
+    const auto now = steady_clock::now();
+    if (holders == 0) {
+      if (!is_ignored(signal)) end_by(signal);
+    } else if (signal != SIGUSR1 && came[signal] && now - last[signal] > echo) {
+      end_by(signal);
+    } else {
+      received = signal;
+      if (!came[signal]) last[signal] = now;
+      came[signal] = true;
+    }
+  }
+}
 
 }  // namespace
 
-void hold_stop_signals() {
-  const sigset_t set = set_of(stop_signals);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
-void release_stop_signals() {
-  const sigset_t set = set_of(stop_signals);
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-int stop_signal() {
-  const sigset_t set = set_of(stop_signals);
-  const timespec at_once = {0, 0};
-  const int signal = sigtimedwait(&set, nullptr, &at_once);
-  if (signal <= 0) return received;
-  received = signal;
-  if (signal == SIGINT) {
-    const sigset_t interrupt = set_of({SIGINT});
-    pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+void watch_stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : stop_signals) {
+    // A signal that is ignored is kept all the same while it is blocked.
+    if (signal != SIGHUP || !is_ignored(signal)) sigaddset(&set, signal);
   }
-  return received;
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread(watch, set).detach();
 }
+
+HoldStopSignals::HoldStopSignals() { ++holders; }
+
+HoldStopSignals::~HoldStopSignals() { --holders; }
+
+int stop_signal() { return received; }
 
 std::string signal_name(int signal) {
   switch (signal) {
@@ -49,6 +76,8 @@ std::string signal_name(int signal) {
       return "SIGTERM";
     case SIGINT:
       return "SIGINT";
+    case SIGHUP:
+      return "SIGHUP";
     case SIGUSR1:
       return "SIGUSR1";
     default:

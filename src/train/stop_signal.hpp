@@ -1,26 +1,36 @@
 // Signals that ask a run to end: batch systems send them before the time is up.
 //
-// They are blocked and asked for between two steps; there is no handler. A handler would run on the
-// stack of whatever thread it interrupts, and oneDNN's generated code uses its stack pointer for
-// other things while it multiplies: the handler's frame would land in the heap.
+// They are blocked in every thread but one of their own, which waits for them; there is no handler.
+// A handler would run on the stack of whatever thread it interrupts, and oneDNN's generated code
+// uses its stack pointer for other things while it multiplies: the handler's frame would land in
+// the heap.
 #pragma once
 
 #include <string>
 
 namespace lexikos {
 
-/// Holds SIGTERM, SIGINT and SIGUSR1 back. Call it before MPI and Kokkos make threads, which
-/// inherit it; a thread without it would let them end the process.
-void hold_stop_signals();
+/// Watches SIGTERM, SIGINT, SIGHUP and SIGUSR1 from here on. Call it first of all, before MPI and
+/// Kokkos make threads, which inherit what is blocked. Each ends the process at once as it does
+/// other programs, a hung one too, unless HoldStopSignals says otherwise. SIGHUP stays ignored
+/// where it was (nohup).
+void watch_stop_signals();
 
-/// Lets them end the process again, as programs that do not ask for them should.
-void release_stop_signals();
+/// While one exists, where a checkpoint can follow: a signal is kept for stop_signal(). A second
+/// SIGTERM, SIGINT or SIGHUP of the same kind ends the process at once: it hangs. (Not within half
+/// a second: `timeout` and launchers send the same one twice.)
+class HoldStopSignals {
+ public:
+  HoldStopSignals();
+  ~HoldStopSignals();
+  HoldStopSignals(const HoldStopSignals&) = delete;
+  HoldStopSignals& operator=(const HoldStopSignals&) = delete;
+};
 
-/// The signal that has come, 0 where none has. Call it on the thread that held them. Once SIGINT
-/// has come, a second one ends the process at once.
+/// The signal that has come while they were held, 0 where none has.
 int stop_signal();
 
-/// "SIGTERM", "SIGINT", "SIGUSR1"; "signal 7" for others.
+/// "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"; "signal 7" for others.
 std::string signal_name(int signal);
 
 }  // namespace lexikos

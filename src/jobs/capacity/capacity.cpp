@@ -228,6 +228,7 @@ class CapacityJob final : public Job {
     Analysis(settings_, context.comm, context.console).run();
     return {};
   }
+  const std::string& folder() const override { return settings_.directory; }
 
  private:
   CapacitySettings settings_;

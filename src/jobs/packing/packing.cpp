@@ -264,6 +264,7 @@ class PackingJob final : public Job {
     return {};
   }
   Outcome run(const JobContext& context) override;
+  const std::string& folder() const override { return settings_.directory; }
 
  private:
   PackingSettings settings_;
@@ -273,6 +274,7 @@ Outcome PackingJob::run(const JobContext& context) {
   const auto& [arguments, comm, root, since_start] = context;
   comm.on_root([&] { make_directory(settings_.directory); });
   bool done = false;
+  const HoldStopSignals holding;
   comm.on_all([&] {
     Console console(true, comm.size() > 1 ? "rank " + std::to_string(comm.rank()) + ": " : "");
     const auto spread = spread_cells(settings_.cells, comm.size());

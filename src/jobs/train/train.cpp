@@ -12,6 +12,7 @@
 #include "train/member_files.hpp"
 #include "train/provenance.hpp"
 #include "train/run_files.hpp"
+#include "train/stop_signal.hpp"
 #include "train/trainer.hpp"
 #include "utils/median.hpp"
 #include "utils/text.hpp"
@@ -103,8 +104,8 @@ class Run {
   }
 
   Outcome train(const Clock& wall_clock, std::optional<double> wall_limit) {
+    const HoldStopSignals holding;
     if (trainer_.finished()) console_.line("all steps are done already");
-    comm_.on_root([&] { make_directory(settings_.directory); });
     Stop stop(comm_, settings_.directory, wall_clock, wall_limit);
     const StepLines lines(console_, settings_.run.steps, settings_.run.log_every,
                           trainer_.flops_per_token(), gemm_rate_);
@@ -229,7 +230,15 @@ class TrainJob final : public ModelJob {
  public:
   using ModelJob::ModelJob;
   Outcome run(const JobContext& context) override;
+  void check_restart(const Arguments& arguments) const override;
 };
+
+void TrainJob::check_restart(const Arguments& arguments) const {
+  const std::string& path = arguments.restart;
+  if (path.empty() || path == "latest") return;
+  Console silent(false);
+  lexikos::check_restart(read_checkpoint_header(path), path, settings_, {}, silent);
+}
 
 Outcome TrainJob::run(const JobContext& context) {
   const auto& [arguments, comm, console, since_start] = context;
