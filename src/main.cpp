@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "console/configuration.hpp"
@@ -52,10 +53,12 @@ KokkosGuard start_kokkos(int argc, char** argv) {
   try {
     guard = std::make_unique<Kokkos::ScopeGuard>(argc, argv);
   } catch (const std::exception& error) {
-    const bool asked = first_of_kokkos() != argv + argc;
-    fail(asked ? Status::deck : Status::resource, std::string("Kokkos does not start") +
-                                                      (asked ? " with its arguments: " : ": ") +
-                                                      error.what());
+    const char* const* asked = first_of_kokkos();
+    if (asked == argv + argc) {
+      fail(Status::resource, std::string("Kokkos does not start: ") + error.what());
+    }
+    fail(Status::deck,
+         "command line: Kokkos does not start with '" + std::string(*asked) + "': " + error.what());
   }
   if (char** left = first_of_kokkos(); left != argv + argc) {
     fail(Status::deck, "command line: Kokkos " + kokkos_version() + " does not know '" +

@@ -302,22 +302,22 @@ AnalysisSettings AnalysisSettings::read(const DeckTable& table) {
       table.integer({.name = "vocabulary_size",
                      .doc = "of the tokenizer; rows past it are padding; 0: unknown",
                      .unit = "tokens"},
-                    s.vocabulary_size, NonNegative{});
+                    s.vocabulary_size, Between(0, 1e12));
   s.outlier_z = table.real(
       {.name = "outlier_z",
        .doc = "rows further from the median of ln norm are outliers, in units of 1.4826 MAD"},
-      s.outlier_z, Positive{});
+      s.outlier_z, Above(0) && AtMost(1e6));
   s.norm_bins = table.integer({.name = "norm_bins", .doc = "of the histogram of ln norm"},
                               s.norm_bins, Between(1, 1 << 20));
   s.gram_width = table.integer(
       {.name = "gram_width",
        .doc = "largest D with a D x D Gram matrix in double: sigma to full precision"},
-      s.gram_width, NonNegative{});
+      s.gram_width, Between(0, 1 << 20));
   s.spectrum_width = table.integer(
       {.name = "spectrum_width",
        .doc =
            "largest D, up to gram_width, with eigenvalues and effective ranks; time grows as D^3"},
-      s.spectrum_width, NonNegative{});
+      s.spectrum_width, Between(0, 1 << 20));
   return s;
 }
 

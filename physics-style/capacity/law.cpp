@@ -17,7 +17,7 @@ double positive_square(double epsilon) {
 Law Law::read(const DeckTable& table) {
   Law law;
   const auto constant = [&](const char* name, const char* doc, double& value) {
-    value = table.real({.name = name, .doc = doc}, value, Positive{});
+    value = table.real({.name = name, .doc = doc}, value, Between(1e-6, 1e6));
   };
   constant("jl_textbook", "C of the Johnson-Lindenstrauss form, as in textbooks", law.jl_textbook);
   constant("jl_random", "C of the same form, fitted to random packings", law.jl_random);

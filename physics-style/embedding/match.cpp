@@ -9,7 +9,7 @@ MatchedSize MatchedSize::read(const DeckTable& table, const std::string& key,
   MatchedSize size;
   size.given =
       table.integer({.name = key, .doc = doc, .default_note = "0: as many parameters as lev has"},
-                    0, NonNegative{});
+                    0, Between(0, 1 << 24));
   size.statement = table.statement(key);
   return size;
 }

@@ -13,7 +13,7 @@ namespace lexikos::head {
 Settings read(const DeckTable& table) {
   return {.chunk = table.integer(
               {.name = "chunk", .doc = "positions whose logits exist together", .unit = "tokens"},
-              512, AtLeast(1))};
+              512, Between(1, 1 << 24))};
 }
 
 namespace {

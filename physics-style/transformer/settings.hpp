@@ -9,6 +9,10 @@ namespace lexikos::transformer {
 
 enum class Mlp { swiglu, gelu };
 
+/// What the deck may ask for: beyond any model there is, and few enough that sizes made of them
+/// stay far below 2^63.
+inline constexpr Index most_layers = 4096, most_width = 1 << 20, most_context = 1 << 24;
+
 struct Settings {
   Index layers, width, heads, kv_heads, mlp_width, context;
   Mlp mlp;

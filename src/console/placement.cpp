@@ -15,6 +15,7 @@
 
 #include "console/configuration.hpp"
 #include "console/output.hpp"
+#include "utils/paths.hpp"
 
 namespace lexikos {
 namespace {
@@ -134,11 +135,10 @@ std::string where(const std::vector<Placement>& ranks, const std::vector<int>& w
 
 Cores allowed_cores() {
   std::set<int> cores;
-  std::error_code none;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none)) {
+  for (const std::filesystem::path& thread : entries_of("/proc/self/task")) {
     cpu_set_t masks[16];  // 16,384 cores: a single one holds fewer than large hosts have
     CPU_ZERO_S(sizeof masks, masks);
-    const pid_t id = std::atoi(thread.path().filename().c_str());
+    const pid_t id = std::atoi(thread.filename().c_str());
     if (sched_getaffinity(id, sizeof masks, masks) != 0) continue;  // it has ended
     for (int core = 0; core < static_cast<int>(8 * sizeof masks); ++core) {
       if (CPU_ISSET_S(core, sizeof masks, masks)) cores.insert(core);

@@ -19,7 +19,7 @@ std::string read_format(const DeckTable& table, const std::string& otherwise,
 /// Paths; an empty one is none, so that a command line can take a deck's away.
 std::vector<std::string> read_files(const DeckTable& table, const std::string& name,
                                     const std::string& doc) {
-  std::vector<std::string> files = table.text_or_texts({.name = name, .doc = doc}, {});
+  std::vector<std::string> files = table.path_or_paths({.name = name, .doc = doc}, {});
   std::erase(files, "");
   return files;
 }
@@ -40,8 +40,9 @@ void read_mixture(const Deck& deck, DataSettings& s) {
     source.name = child.key;
     source.files = read_files(table, "tokens", "files of this source, end to end");
     source.format = read_format(table, s.format, "data.format");
-    source.weight = table.real(
-        {.name = "weight", .doc = "share of the samples, beside the others'"}, required, Above(0));
+    source.weight =
+        table.real({.name = "weight", .doc = "share of the samples, beside the others'"}, required,
+                   Between(1e-12, 1e12));
     if (source.files.empty()) table.reject("tokens", "names no file");
     s.sources.push_back(source);
   }
@@ -56,7 +57,7 @@ void note_mixture(const Deck& deck) {
   note("tokens", "text or list of texts", "required", "",
        "instead of tokens: files of one source of a mixture, whose samples take turns by weight");
   note("format", "text", "data.format", "one of auto, nanogpt", "of these files");
-  note("weight", "real", "required", "above 0",
+  note("weight", "real", "required", "between 1e-12 and 10^12",
        "share of this source in the samples, beside the others'");
 }
 
@@ -77,10 +78,10 @@ DataSettings DataSettings::read(const Deck& deck) {
                  "validation tokens, files as above; empty: the validation split of data.tokens");
   s.vocabulary_size =
       data.integer({.name = "vocabulary_size", .doc = "V; 0: the tokens file's", .unit = "tokens"},
-                   0, Between(0, 2147483648.0));
+                   0, Between(0, 0x1p31));
   s.end_of_text =
       data.integer({.name = "end_of_text", .doc = "id between documents; -1: as the files say"}, -1,
-                   AtLeast(-1));
+                   Between(-1, 0x1p32));
   s.cross_shards =
       data.flag({.name = "cross_shards", .doc = "windows go on from one file to the next"}, true);
   s.document_mask =
@@ -98,7 +99,7 @@ DataSettings DataSettings::read(const Deck& deck) {
        .doc = "training tokens counted at start, for frequencies, where the file has no counts, in "
               "blocks spread evenly; 0: all",
        .unit = "tokens"},
-      Index{1} << 30, NonNegative{});
+      Index{1} << 30, Between(0, 1e15));
   if (!files.empty()) s.sources.push_back({"", files, s.format, 1.0});
   read_mixture(deck, s);
   note_mixture(deck);

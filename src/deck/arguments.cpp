@@ -6,6 +6,7 @@
 
 #include "deck/node.hpp"
 #include "utils/error.hpp"
+#include "utils/paths.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -72,10 +73,13 @@ class Parser {
   bool take_flag(const std::string& word) {
     if (word == "-i") {
       set(result_.deck, word, "a deck");
+      to_path(result_.deck, word, usable_name);
     } else if (word == "-r") {
       set(result_.restart, word, "a checkpoint file or 'latest'");
+      if (result_.restart != "latest") to_path(result_.restart, word, usable_path);
     } else if (word == "-d") {
       set(result_.outdir, word, "a folder");
+      to_path(result_.outdir, word, usable_path);
     } else if (word == "-t") {
       set(wall_text_, word, "hh:mm:ss");
       result_.wall_limit = wall_seconds(wall_text_);
@@ -90,6 +94,15 @@ class Parser {
     const bool there = next_ < words_.size() && !words_[next_].empty() && words_[next_][0] != '-';
     if (!there) fail_usage(flag + " needs " + what + " after it");
     target = words_[next_++];
+  }
+
+  static void to_path(std::string& text, const std::string& flag,
+                      std::string (*usable)(const std::string&)) {
+    try {
+      text = usable(text);
+    } catch (const Error& error) {
+      fail(error.status(), "command line: " + flag + " " + error.what());
+    }
   }
 
   [[noreturn]] static void fail_unknown_flag(const std::string& word) {

@@ -1,37 +1,26 @@
 #include "deck/deck.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "deck/parse.hpp"
+#include "deck/toml_text.hpp"
 #include "utils/error.hpp"
 #include "utils/json.hpp"
 #include "utils/text.hpp"
+#include "utils/text_file.hpp"
 
 namespace lexikos {
 
 namespace {
 
+/// The whole text of a file, or of a pipe that somebody writes to.
 std::string file_text(const std::string& path) {
-  const std::string who = "deck '" + path + "'";
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    fail(Status::deck, who + " not found: give an existing file with -i");
+  try {
+    return read_text(path, TomlText::most_bytes);
+  } catch (const Error& error) {
+    fail(Status::deck, std::string("deck ") + error.what() + "; give a file with -i");
   }
-  if (std::filesystem::is_directory(path, ignored)) {
-    fail(Status::deck, who + " is a directory: give a file with -i");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  const bool empty = std::filesystem::file_size(path, ignored) == 0;
-  if (!file || (text.fail() && !empty)) {
-    fail(Status::deck, who + " cannot be read: check its permissions");
-  }
-  return text.str();
 }
 
 /// toml11 3.7 reads past the end of a string that is not UTF-8.
@@ -90,6 +79,7 @@ void Deck::apply_override(const std::string& text) {
   if (equals == std::string::npos || !is_dotted_key(key)) {
     fail(Status::deck, place.text() + ": '" + text + "' is not of the form table.key=value");
   }
+  const TomlText not_too_deep(key, place);
   const std::string value = trim(text.substr(equals + 1));
   if (value.empty()) {
     fail(Status::deck,
@@ -101,7 +91,7 @@ void Deck::apply_override(const std::string& text) {
 DeckTable Deck::table(const std::string& name) const {
   check_is_table(root_, name);
   listing_.add_table(name);
-  return {*this, name, blank_};
+  return {*this, name, blank_ || idle_};
 }
 
 DeckTable Deck::idle_table(const std::string& name) const {

@@ -3,7 +3,7 @@
 //   const Deck deck = Deck::from_file("first_run.toml", {"embedding.interface=lev"});
 //   const DeckTable table = deck.table("transformer");
 //   const Key layers = {.name = "layers", .doc = "number of blocks"};
-//   layers_ = table.integer(layers, 4, AtLeast(1));
+//   layers_ = table.integer(layers, 4, Between(1, 4096));
 //   ...
 //   deck.check_all_read();        // a key nobody read is an error
 //   write(deck.resolved());       // every value in force, defaults included
@@ -52,7 +52,7 @@ class DeckTable {
   std::int64_t integer(const Key& key, std::int64_t fallback, const Range& range = {}) const;
   std::int64_t integer(const Key& key, Required, const Range& range = {}) const;
 
-  /// Accepts TOML integers as well. NaN is refused; infinity where the range has no end there.
+  /// Accepts TOML integers as well. NaN and infinity are refused.
   double real(const Key& key, double fallback, const Range& range = {}) const;
   double real(const Key& key, Required, const Range& range = {}) const;
 
@@ -61,6 +61,11 @@ class DeckTable {
 
   std::string text(const Key& key, const std::string& fallback) const;
   std::string text(const Key& key, Required) const;
+
+  /// The path of a file or folder, that may not be there yet: utils/paths.hpp says what is refused
+  /// and that "~" is the home folder. Empty where it is given so.
+  std::string path(const Key& key, const std::string& fallback) const;
+  std::string path(const Key& key, Required) const;
 
   std::string choice(const Key& key, const std::string& fallback,
                      const std::vector<std::string>& choices) const;
@@ -78,8 +83,9 @@ class DeckTable {
   std::vector<std::string> texts(const Key& key, Required,
                                  const std::vector<std::string>& choices = {}) const;
 
-  /// A list of texts, of which a single one may stand without brackets.
-  std::vector<std::string> text_or_texts(const Key& key,
+  /// Lists of paths, of which a single one may stand without brackets in path_or_paths.
+  std::vector<std::string> paths(const Key& key, Required) const;
+  std::vector<std::string> path_or_paths(const Key& key,
                                          const std::vector<std::string>& fallback) const;
 
   /// True if the deck gives this key; does not count as reading it.
@@ -131,6 +137,18 @@ class Deck {
   /// A table by its dotted name, "" for the top level. Throws Error(deck) if it is a value.
   [[nodiscard]] DeckTable table(const std::string& name) const;
 
+  /// While it exists, every table() of the deck is an idle_table().
+  class Idle {
+   public:
+    explicit Idle(const Deck& deck) : deck_(deck) { deck_.idle_ = true; }
+    ~Idle() { deck_.idle_ = false; }
+    Idle(const Idle&) = delete;
+    Idle& operator=(const Idle&) = delete;
+
+   private:
+    const Deck& deck_;
+  };
+
   /// A table that this run does not use, such as [embedding.lev] where the interface is tied. Its
   /// keys are checked and count as known, but need not be there and stay out of resolved().
   [[nodiscard]] DeckTable idle_table(const std::string& name) const;
@@ -176,6 +194,7 @@ class Deck {
   std::string name_;
   Node root_;
   bool blank_ = false;
+  mutable bool idle_ = false;   // set by Idle
   mutable KeyListing listing_;  // a record of reading, not part of the deck's value
 };
 

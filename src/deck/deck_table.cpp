@@ -5,6 +5,7 @@
 
 #include "deck/deck.hpp"
 #include "utils/error.hpp"
+#include "utils/paths.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -14,6 +15,7 @@ struct DeckTable::Rule {
   Range range = {};
   std::vector<std::string> choices = {};
   bool lone = false;  // one element of a list may stand without brackets
+  bool path = false;  // of a file or folder
 
   [[nodiscard]] std::string text() const {
     return choices.empty() ? range.text() : "one of " + join(choices, ", ");
@@ -140,7 +142,7 @@ void check(std::int64_t value, const Rule& rule, const Subject& subject) {
 
 template <class Rule>
 void check(double value, const Rule& rule, const Subject& subject) {
-  if (rule.range.contains(value)) return;
+  if (std::isfinite(value) && rule.range.contains(value)) return;
   const std::string permitted = rule.range.text();
   fail(Status::deck, subject.is(toml_value(value)) + " is out of range: must be " +
                          (permitted.empty() ? "a number" : permitted));
@@ -160,6 +162,14 @@ void check(const std::string& value, const Rule& rule, const Subject& subject) {
                          (near.empty() ? "" : "; did you mean " + toml_value(near) + "?"));
 }
 
+std::string path_in(const std::string& value, const Subject& subject) {
+  try {
+    return usable_path(value);
+  } catch (const Error& error) {
+    fail(error.status(), subject.place + ": " + subject.name + ": " + error.what());
+  }
+}
+
 /// A default is checked like a given value: it may follow from other keys.
 template <class T, class Rule>
 void check_default(const T& value, const Rule& rule, const Subject& subject) {
@@ -176,7 +186,7 @@ T converted(const Node& node, const std::string& name, const Rule& rule) {
   if constexpr (is_list<T>) {
     using E = typename Element<T>::type;
     E alone{};
-    if (rule.lone && Form<E>::convert(node, alone)) return {alone};
+    if (rule.lone && Form<E>::convert(node, alone)) return {converted<E>(node, name, rule)};
     if (node.kind != Kind::array) {
       fail_type(node, name,
                 std::string(rule.lone ? Form<E>::expected : "") + (rule.lone ? " or " : "") +
@@ -192,6 +202,9 @@ T converted(const Node& node, const std::string& name, const Rule& rule) {
       fail_type(node, name, Form<T>::expected, Form<T>::hint(node));
     }
     check(value, rule, {node.place.text(), name});
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (rule.path) value = path_in(value, {node.place.text(), name});
+    }
   }
   return value;
 }
@@ -284,6 +297,14 @@ std::string DeckTable::text(const Key& key, Required) const {
   return read<std::string>(key, std::nullopt, {});
 }
 
+std::string DeckTable::path(const Key& key, const std::string& fallback) const {
+  return read<std::string>(key, fallback, {.path = true});
+}
+
+std::string DeckTable::path(const Key& key, Required) const {
+  return read<std::string>(key, std::nullopt, {.path = true});
+}
+
 std::string DeckTable::choice(const Key& key, const std::string& fallback,
                               const std::vector<std::string>& choices) const {
   return read<std::string>(key, fallback, {{}, choices});
@@ -323,9 +344,13 @@ std::vector<std::string> DeckTable::texts(const Key& key, Required,
   return read<std::vector<std::string>>(key, std::nullopt, {{}, choices});
 }
 
-std::vector<std::string> DeckTable::text_or_texts(const Key& key,
+std::vector<std::string> DeckTable::paths(const Key& key, Required) const {
+  return read<std::vector<std::string>>(key, std::nullopt, {.path = true});
+}
+
+std::vector<std::string> DeckTable::path_or_paths(const Key& key,
                                                   const std::vector<std::string>& fallback) const {
-  return read<std::vector<std::string>>(key, fallback, {{}, {}, true});
+  return read<std::vector<std::string>>(key, fallback, {.lone = true, .path = true});
 }
 
 bool DeckTable::has(const std::string& key) const { return deck_->has(dotted_name(name_, key)); }

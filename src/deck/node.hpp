@@ -1,6 +1,7 @@
 // The deck as a tree of our own: value, place in the file, and whether anybody read it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,12 @@ struct Place {
 
   /// "deck.toml:12", or "command line".
   [[nodiscard]] std::string text() const;
+};
+
+/// Line and column, from 1; 0: unknown.
+struct Position {
+  int line = 0, column = 0;
+  auto operator<=>(const Position&) const = default;
 };
 
 enum class Kind { table, array, integer, real, flag, text, date };

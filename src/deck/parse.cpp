@@ -17,18 +17,20 @@ namespace lexikos {
 
 namespace {
 
-using toml_compat::column_of;
-using toml_compat::line_of;
+/// What values are read out of.
+struct Source {
+  std::string name;
+  TomlText text;
+};
 
-Node converted(const toml::value& value, const std::string& key, const std::string& file);
+Node converted(const toml::value& value, const std::string& key, const Source& source);
 
-/// toml11 keeps tables in hash maps; the file order is recovered from line and column.
-void convert_table(const toml::value& value, Node& node) {
-  using LineColumn = std::pair<int, int>;
-  std::vector<std::pair<LineColumn, Node>> placed;
+/// toml11 keeps tables in hash maps; the file order is recovered from the positions.
+void convert_table(const toml::value& value, const Source& source, Node& node) {
+  std::vector<std::pair<Position, Node>> placed;
   for (const auto& [key, child] : value.as_table()) {
-    const LineColumn at = {line_of(child), column_of(child)};
-    placed.emplace_back(at, converted(child, key, node.place.file));
+    placed.emplace_back(toml_compat::position_of(child, source.text),
+                        converted(child, key, source));
   }
   std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second.key < b.second.key;
@@ -36,15 +38,15 @@ void convert_table(const toml::value& value, Node& node) {
   for (auto& [at, child] : placed) node.children.push_back(std::move(child));
 }
 
-Node converted(const toml::value& value, const std::string& key, const std::string& file) {
+Node converted(const toml::value& value, const std::string& key, const Source& source) {
   Node node;
   node.key = key;
-  node.place = {file, line_of(value)};
+  node.place = {source.name, toml_compat::position_of(value, source.text).line};
   if (value.is_table()) {
-    convert_table(value, node);
+    convert_table(value, source, node);
   } else if (value.is_array()) {
     node.kind = Kind::array;
-    for (const auto& item : value.as_array()) node.children.push_back(converted(item, "", file));
+    for (const auto& item : value.as_array()) node.children.push_back(converted(item, "", source));
   } else if (value.is_integer()) {
     node.kind = Kind::integer;
     node.integer = value.as_integer();
@@ -101,6 +103,9 @@ std::string line_text(const std::string& text, int line) {
   return trim(found);
 }
 
+/// A longer one helps nobody.
+constexpr std::size_t longest_quoted_line = 200;
+
 /// The commonest slip: `interface = lev` without quotes.
 std::string quote_hint(const std::string& line) {
   const std::size_t equals = line.find('=');
@@ -110,9 +115,10 @@ std::string quote_hint(const std::string& line) {
   return letter ? "; a text must stand in double quotes, a boolean is true or false" : "";
 }
 
-[[noreturn]] void fail_syntax(const toml::syntax_error& error, const std::string& text,
-                              const std::string& name) {
-  const toml_compat::Problem problem = toml_compat::problem_of(error);
+[[noreturn]] void fail_syntax(const toml::syntax_error& error, const Source& source,
+                              const std::string& text) {
+  toml_compat::Problem problem = toml_compat::problem_of(error);
+  problem.line = source.text.position(problem.line, 1).line;
   std::string reason = toml_compat::without_function(problem.reason);
   if (!reason.empty() && reason.back() == '.') reason.pop_back();
   if (!problem.remark.empty() && problem.remark != "here") {
@@ -120,19 +126,21 @@ std::string quote_hint(const std::string& line) {
   }
   if (reason.empty()) reason = "syntax error";
   const std::string line = line_text(text, problem.line);
-  const std::string quoted = line.empty() ? "" : " (in: " + line + ")";
-  fail(Status::deck, Place{name, problem.line}.text() + ": not valid TOML: " + reason + quoted +
-                         quote_hint(line));
+  const bool fits = !line.empty() && line.size() <= longest_quoted_line;
+  const std::string quoted = fits ? " (in: " + line + ")" : "";
+  fail(Status::deck, Place{source.name, problem.line}.text() + ": not valid TOML: " + reason +
+                         quoted + quote_hint(line));
 }
 
 /// The value of `text`, or nothing where it is no single TOML value.
 std::optional<Node> read_value(const std::string& text, const Place& place) {
-  std::istringstream input("v = " + text + "\n");
+  const Source source = {place.file, TomlText("v = " + text + "\n", place)};
+  std::istringstream input(source.text.broken());
   try {
     const toml::value document = toml::parse(input, place.file);
     const auto& table = document.as_table();
     if (table.size() != 1 || table.count("v") != 1) return std::nullopt;
-    return converted(table.at("v"), "", place.file);
+    return converted(table.at("v"), "", source);
   } catch (const toml::exception&) {
     return std::nullopt;
   }
@@ -146,15 +154,16 @@ void set_place(Node& node, const Place& place) {
 }  // namespace
 
 Node parse_toml(const std::string& text, const std::string& name) {
-  std::istringstream input(text);
+  const Source source = {name, TomlText(text, {name, 1})};
+  std::istringstream input(source.text.broken());
   try {
-    Node root = converted(toml::parse(input, name), "", name);
+    Node root = converted(toml::parse(input, name), "", source);
     root.place = {name, 0};
     check_numbers(root);
     number_values(root);
     return root;
   } catch (const toml::syntax_error& error) {
-    fail_syntax(error, text, name);
+    fail_syntax(error, source, text);
   } catch (const toml::exception& error) {
     fail(Status::deck, name + ": not valid TOML: " + error.what());
   }

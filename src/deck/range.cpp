@@ -8,10 +8,16 @@ namespace lexikos {
 
 namespace {
 
-/// "1" rather than "1.0": the end of a range may belong to an integer.
+/// "1" rather than "1.0": the end of a range may belong to an integer. "2^31", "10^12".
 std::string end_text(double end) {
+  int exponent = 0;
+  if (end >= 0x1p20 && std::frexp(end, &exponent) == 0.5) {
+    return "2^" + std::to_string(exponent - 1);
+  }
+  const std::string real = format_real(end);
+  if (real.starts_with("1e+")) return "10^" + std::to_string(std::stoi(real.substr(3)));
   const bool whole = std::abs(end) < 1e15 && end == std::floor(end);
-  return whole ? std::to_string(static_cast<std::int64_t>(end)) : format_real(end);
+  return whole ? std::to_string(static_cast<std::int64_t>(end)) : real;
 }
 
 /// False for NaN, with which every comparison is false.

@@ -1,5 +1,5 @@
 // Permitted ranges of numbers. Open and closed ends are put together with &&:
-//   AtLeast(1)   Positive{}   Between(0, 1)   Above(0) && AtMost(1)   AtLeast(0) && Below(1)
+//   Between(0, 1)   Above(0) && AtMost(1)   AtLeast(0) && Below(1)
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace lexikos {
 
-/// An interval of numbers; the default has no ends. NaN lies in no range, infinity in open-ended
-/// ones.
+/// An interval of numbers; the default has no ends. NaN lies in no range. The range of a key has
+/// both ends (a test of `lexikos -k` sees to it), so that nothing made of its value overflows.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -19,7 +19,7 @@ struct Range {
   [[nodiscard]] bool contains(double value) const;
   [[nodiscard]] bool contains(std::int64_t value) const;
 
-  /// "at least 1", "above 0 and at most 1", "between 0 and 1"; "" where there are no ends.
+  /// "above 0 and at most 1", "between 0 and 2^31"; "" where there are no ends.
   [[nodiscard]] std::string text() const;
 
   /// Some permitted value, for a deck that gives none (see Deck::blank).
@@ -58,14 +58,6 @@ struct Between : Range {
     low = first;
     high = last;
   }
-};
-
-struct Positive : Above {
-  Positive() : Above(0) {}
-};
-
-struct NonNegative : AtLeast {
-  NonNegative() : AtLeast(0) {}
 };
 
 }  // namespace lexikos

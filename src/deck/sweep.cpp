@@ -147,7 +147,8 @@ void note_sweep_keys(const Deck& deck, const std::vector<KeyDoc>& of_whole) {
 }
 
 void note_axes(const Deck& deck) {
-  deck.note({sweep_table, "<table>.<key>", "list", "none", "at least one value", "",
+  deck.note({sweep_table, "<table>.<key>", "list", "none",
+             "at least one value, at most 10,000 members", "",
              "values to run through; each combination is a run of its own"});
 }
 
@@ -160,7 +161,7 @@ SweepPlan expand_sweep(const Deck& deck) {
           .integer({.name = concurrent_key,
                     .doc = "members that run side by side, each on its share of the ranks",
                     .unit = "groups of MPI ranks"},
-                   1, Between(1, std::numeric_limits<int>::max())));
+                   1, Between(1, 1 << 20)));
   note_axes(deck);
   const std::vector<Axis> axes = axes_of(deck);
   const std::size_t count = count_members(axes);

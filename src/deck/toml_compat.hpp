@@ -7,6 +7,8 @@
 
 #include <toml.hpp>
 
+#include "deck/toml_text.hpp"
+
 namespace lexikos::toml_compat {
 
 /// What a syntax error says: its line (0 if unknown), the reason, and a remark at the place.
@@ -18,12 +20,10 @@ struct Problem {
 
 #if TOML11_VERSION_MAJOR >= 4
 
-inline int line_of(const toml::value& value) {
-  return static_cast<int>(value.location().first_line_number());
-}
-
-inline int column_of(const toml::value& value) {
-  return static_cast<int>(value.location().first_column_number());
+inline Position position_of(const toml::value& value, const TomlText& text) {
+  const auto location = value.location();
+  return text.position(static_cast<int>(location.first_line_number()),
+                       static_cast<int>(location.first_column_number()));
 }
 
 inline Problem problem_of(const toml::syntax_error& error) {
@@ -40,10 +40,11 @@ inline Problem problem_of(const toml::syntax_error& error) {
 
 #else
 
-inline int line_of(const toml::value& value) { return static_cast<int>(value.location().line()); }
-
-inline int column_of(const toml::value& value) {
-  return static_cast<int>(value.location().column());
+/// Its location() counts the lines before a value and copies the value's own, for each value anew.
+inline Position position_of(const toml::value& value, const TomlText& text) {
+  const auto* region = dynamic_cast<const toml::detail::region*>(toml::detail::get_region(value));
+  if (region == nullptr) return {};
+  return text.position(static_cast<std::size_t>(region->first() - region->begin()));
 }
 
 /// 3.x only has a drawing of several lines: "[error] reason", then the line with "^--- remark".

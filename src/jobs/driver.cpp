@@ -6,6 +6,7 @@
 
 #include "deck/sweep.hpp"
 #include "jobs/registry.hpp"
+#include "train/stop_signal.hpp"
 #include "utils/folder_lock.hpp"
 #include "utils/text.hpp"
 
@@ -112,6 +113,9 @@ void run(std::vector<Member>& members, const JobEntry& entry, int concurrent,
   // A group agrees on its error first; the other groups may be far from any end.
   const auto members_of_group = [&] {
     for (std::size_t i = group; i < members.size(); i += groups) {
+      // One that came when the last member had no step left to stop at.
+      if (comm.max(stop_signal()) > 0) break;
+      release_stop_signals();
       Member& m = members[i];
       Console console(comm.is_root(), groups > 1 ? m.name + ": " : "");
       m.outcome = run_alone(*m.job, entry, {arguments, comm, console, clock});

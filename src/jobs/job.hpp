@@ -63,6 +63,7 @@ struct JobDeck {
 struct JobEntry {
   const char* name;      ///< as the deck says it; also of its own table, where it has one
   const char* sentence;  ///< what it does
+  bool model;            ///< whether it reads the tables of a model and its training
   bool sweeps;           ///< whether [sweep] makes members of it
   bool stops;            ///< whether it asks for stop signals between steps and ends cleanly
   const char* lock;      ///< file in its folder that keeps a second one out; null: writes nothing

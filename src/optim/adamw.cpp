@@ -13,12 +13,12 @@ AdamWSettings AdamWSettings::read(const Deck& deck) {
   s.beta2 = table.real({.name = "beta2", .doc = "decay of the second moment"}, 0.95,
                        AtLeast(0) && Below(1));
   s.epsilon = table.real({.name = "epsilon", .doc = "added to the root of the second moment"}, 1e-8,
-                         Positive{});
+                         Between(1e-30, 1));
   s.weight_decay = table.real({.name = "weight_decay", .doc = "decoupled decay, of matrices only"},
-                              0.1, NonNegative{});
+                              0.1, Between(0, 1e6));
   s.clip_norm =
       table.real({.name = "clip_norm", .doc = "largest global gradient norm; 0 clips nothing"}, 1.0,
-                 NonNegative{});
+                 Between(0, 1e30));
   return s;
 }
 

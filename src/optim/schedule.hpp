@@ -30,14 +30,14 @@ inline Schedule Schedule::read(const Deck& deck, std::int64_t steps) {
   Schedule s;
   s.steps = steps;
   s.peak =
-      table.real({.name = "learning_rate", .doc = "largest learning rate"}, 1e-3, NonNegative{});
+      table.real({.name = "learning_rate", .doc = "largest learning rate"}, 1e-3, Between(0, 1e30));
   const std::string kind = table.choice(
       {.name = "schedule", .doc = "after warm-up: cosine; wsd: constant, then linear decay"},
       "cosine", {"constant", "cosine", "wsd"});
   s.kind = kind == "constant" ? Kind::constant : kind == "wsd" ? Kind::wsd : Kind::cosine;
   s.warmup =
       table.integer({.name = "warmup_steps", .doc = "linear warm-up from zero", .unit = "steps"}, 0,
-                    NonNegative{});
+                    Between(0, 1e12));
   s.final_fraction = table.real(
       {.name = "final_fraction", .doc = "last learning rate over largest"}, 0.1, Between(0, 1));
   s.decay_fraction = table.real({.name = "decay_fraction", .doc = "wsd: share of steps that decay"},

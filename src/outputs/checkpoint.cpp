@@ -9,6 +9,7 @@
 
 #include "hdf5/file.hpp"
 #include "utils/error.hpp"
+#include "utils/paths.hpp"
 
 namespace lexikos {
 
@@ -153,23 +154,13 @@ std::int64_t step_of(const std::string& name) {
 // Newest first; empty where there is no such folder.
 std::vector<Candidate> candidates(const std::string& folder) {
   std::vector<Candidate> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::int64_t step = step_of(entry.path().filename().string());
-    if (step >= 0) found.push_back({step, entry.path()});
+  for (const std::filesystem::path& path : entries_of(folder)) {
+    const std::int64_t step = step_of(path.filename().string());
+    if (step >= 0) found.push_back({step, path});
   }
   std::sort(found.begin(), found.end(),
             [](const Candidate& a, const Candidate& b) { return a.step > b.step; });
   return found;
-}
-
-void remove_file(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::remove(path, error);
-  if (error) {
-    fail(Status::file,
-         "cannot remove '" + path.string() + "': " + error.message() + "; remove it by hand");
-  }
 }
 
 }  // namespace
@@ -276,12 +267,11 @@ std::optional<std::string> find_newest_checkpoint(const std::string& folder,
 
 void prune_checkpoints(const std::string& folder, const Retention& retention) {
   std::vector<std::filesystem::path> unwanted;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::filesystem::path& path : entries_of(folder)) {
+    const std::string name = path.filename().string();
     const std::size_t mark = name.rfind(".tmp.");
     if (mark != std::string::npos && step_of(name.substr(0, mark)) >= 0) {
-      unwanted.push_back(entry.path());
+      unwanted.push_back(path);
     }
   }
   if (retention.newest > 0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kokkos_types.hpp"
+#include "utils/checked_size.hpp"
 #include "utils/error.hpp"
 
 namespace lexikos {
@@ -68,7 +69,8 @@ class Memory {
   template <class T>
   Rows<T> reserve(const std::string& label, Index n, Index c, bool shared, Index& end) {
     places_.push_back({label, n, c, shared, end});
-    end += (n * c * Index(sizeof(T)) + alignment - 1) / alignment * alignment;
+    const Index bytes = checked_product({n, c, Index(sizeof(T))}, label);
+    end = checked_sum({end, bytes, -bytes & (alignment - 1)}, label);
     return Rows<T>(*this, static_cast<Index>(places_.size()) - 1);
   }
 

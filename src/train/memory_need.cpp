@@ -1,5 +1,7 @@
 #include "train/memory_need.hpp"
 
+#include "utils/checked_size.hpp"
+
 namespace lexikos {
 
 MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model,
@@ -10,11 +12,14 @@ MemoryNeed memory_need(const MemberSettings& settings, const Model<float>& model
   const Index arrays = settings.data.document_mask ? 7 : 4;  // of a position
   MemoryNeed need;
   need.ranks = ranks;
-  need.values = 2 * arena * bytes;
-  need.moments = 2 * slice_of(arena, 0, shard ? ranks : 1).size() * bytes;
+  need.values = checked_product({2, arena, bytes}, "bytes of parameters and gradients");
+  need.moments = checked_product({2, slice_of(arena, 0, shard ? ranks : 1).size(), bytes},
+                                 "bytes of AdamW's moments");
   need.kept = model.memory().kept_bytes();
   need.shared = model.memory().shared_bytes();
   need.batch = 4 * (arrays * positions + 3 * model.shape().distinct_max);
+  checked_sum({need.values, need.moments, need.kept, need.shared, need.batch},
+              "bytes of device memory");
   return need;
 }
 

@@ -1,12 +1,16 @@
 #include "train/settings.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "data/tokens/frequency_bins.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
 namespace {
+
+/// Of a step: more than any model was trained with, and few enough to count bytes of.
+constexpr double most_tokens = 0x1p32;
 
 void check_edges(const DeckTable& validation, const std::vector<double>& edges) {
   if (edges.size() > FrequencyBins::max_edges) {
@@ -27,10 +31,10 @@ RunSettings RunSettings::read(const Deck& deck) {
   const DeckTable table = deck.table("run");
   RunSettings s;
   s.steps = table.integer({.name = "steps", .doc = "optimizer steps", .unit = "steps"}, required,
-                          AtLeast(1));
+                          Between(1, 1e12));
   s.log_every =
       table.integer({.name = "log_every", .doc = "between lines on the console", .unit = "steps"},
-                    20, AtLeast(1));
+                    20, Between(1, 1e12));
   s.gemm_rate =
       table.flag({.name = "gemm_rate",
                   .doc = "measure the GEMM rate at start (two seconds), to report shares"},
@@ -43,12 +47,12 @@ ValidationSettings ValidationSettings::read(const Deck& deck) {
   ValidationSettings s;
   s.every = table.integer(
       {.name = "every", .doc = "between evaluations; 0: at the end only", .unit = "steps"}, 0,
-      NonNegative{});
+      Between(0, 1e12));
   s.tokens = table.integer(
       {.name = "tokens",
        .doc = "targets of an evaluation, in windows spread evenly over the split; 0: all",
        .unit = "tokens"},
-      0, NonNegative{});
+      0, Between(0, 1e15));
   s.frequency_edges = table.reals(
       {.name = "frequency_edges",
        .doc = "between the bins of relative frequency in training by which the loss is sorted",
@@ -64,7 +68,7 @@ GeometrySettings GeometrySettings::read(const Deck& deck) {
                         .doc = "between measurements of the cosines of all pairs of embedding "
                                "rows; 0: never",
                         .unit = "steps"},
-                       0, NonNegative{})};
+                       0, Between(0, 1e12))};
 }
 
 CheckpointSettings CheckpointSettings::read(const Deck& deck) {
@@ -72,14 +76,14 @@ CheckpointSettings CheckpointSettings::read(const Deck& deck) {
   CheckpointSettings s;
   s.every = table.integer(
       {.name = "every", .doc = "between checkpoints; 0: at the end only", .unit = "steps"}, 0,
-      NonNegative{});
+      Between(0, 1e12));
   s.retention.newest = table.integer(
-      {.name = "keep", .doc = "newest checkpoints that stay; 0: all"}, 2, NonNegative{});
+      {.name = "keep", .doc = "newest checkpoints that stay; 0: all"}, 2, Between(0, 1e12));
   s.retention.forever =
       table.integer({.name = "keep_every",
                      .doc = "those of a step that is a multiple of this stay for ever too; 0: none",
                      .unit = "steps"},
-                    0, NonNegative{});
+                    0, Between(0, 1e12));
   if (s.retention.forever > 0 && s.every > 0 && s.retention.forever % s.every != 0) {
     table.reject("keep_every",
                  "is not a multiple of checkpoint.every = " + std::to_string(s.every));
@@ -94,11 +98,11 @@ BatchSettings BatchSettings::read(const Deck& deck, Index context) {
                             .doc = "targets of a step over all ranks; a multiple of context",
                             .unit = "tokens",
                             .default_note = "8 context"},
-                           8 * context, AtLeast(1));
+                           8 * context, Between(1, most_tokens));
   s.micro_batch = table.integer({.name = "micro_batch",
                                  .doc = "sequences in one pass; 0: a rank's whole share",
                                  .unit = "sequences"},
-                                0, NonNegative{});
+                                0, Between(0, 1e12));
   if (s.tokens % context != 0) {
     table.reject("tokens", "is not a multiple of transformer.context = " + std::to_string(context));
   }
@@ -108,12 +112,15 @@ BatchSettings BatchSettings::read(const Deck& deck, Index context) {
 
 std::uint64_t read_seed(const Deck& deck) {
   return static_cast<std::uint64_t>(deck.table("").integer(
-      {.name = "seed", .doc = "of initial values and data order"}, 1, NonNegative{}));
+      {.name = "seed", .doc = "of initial values and data order"}, 1, Between(0, 0x1p63)));
 }
 
 std::string read_output_directory(const Deck& deck) {
-  return deck.table("output").text({.name = "directory", .doc = "folder of a run; -d goes first"},
-                                   "runs/run");
+  const DeckTable table = deck.table("output");
+  const std::string folder =
+      table.path({.name = "directory", .doc = "folder of a run; -d goes first"}, "runs/run");
+  if (folder.empty()) table.reject("directory", "names no folder");
+  return folder;
 }
 
 MemberSettings MemberSettings::read(const Deck& deck, const std::string& member,
@@ -128,6 +135,10 @@ MemberSettings MemberSettings::read(const Deck& deck, const std::string& member,
   s.checkpoint = CheckpointSettings::read(deck);
   s.data = DataSettings::read(deck);
   s.batch = BatchSettings::read(deck, s.model.transformer.context);
+  if (s.run.steps > std::numeric_limits<Index>::max() / s.batch.tokens) {
+    deck.table("run").reject("steps", "times batch.tokens = " + std::to_string(s.batch.tokens) +
+                                          " is 2^63 tokens or more");
+  }
   s.adamw = AdamWSettings::read(deck);
   s.schedule = Schedule::read(deck, s.run.steps);
   s.parallel = ParallelSettings::read(deck);

@@ -22,14 +22,14 @@ SpikeGuardSettings SpikeGuardSettings::read(const Deck& deck) {
        .doc =
            "a step whose loss or gradient norm is so many standard deviations above the window's "
            "mean is left out; 0: none is"},
-      0.0, NonNegative{});
+      0.0, Between(0, 1e6));
   s.stretch = table.integer(
       {.name = "window", .doc = "steps before it that were not left out", .unit = "steps"}, 100,
-      AtLeast(2));
+      Between(2, 1e6));
   s.most_in_a_row = table.integer({.name = "most_in_a_row",
                                    .doc = "left out one after another; then the run ends",
                                    .unit = "steps"},
-                                  10, AtLeast(1));
+                                  10, Between(1, 1e9));
   return s;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "train/stop_signal.hpp"
+#include "utils/paths.hpp"
 
 namespace lexikos {
 
@@ -21,7 +22,8 @@ void Stop::ask(double seconds) {
     if (wall_limit_ && wall_clock_.seconds() + seconds > *wall_limit_) asked[0] = 1;
     if (since_look_.seconds() > 1.0) {  // file systems of clusters do not like to be asked often
       since_look_ = Clock();
-      if (std::filesystem::exists(file_)) asked[1] = 1;
+      std::error_code unknown;
+      if (std::filesystem::exists(file_, unknown)) asked[1] = 1;
     }
   }
   asked[2] = stop_signal();
@@ -34,7 +36,7 @@ void Stop::ask(double seconds) {
 std::string Stop::why() const { return signal_ != 0 ? signal_name(signal_) : "wall-time limit"; }
 
 void Stop::output_is_there() const {
-  comm_.on_root([&] { std::filesystem::remove(file_); });
+  comm_.on_root([&] { remove_file(file_); });
 }
 
 }  // namespace lexikos

@@ -14,7 +14,7 @@ constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 /// Between two signals of a kind that are meant as two.
 constexpr std::chrono::milliseconds echo{500};
 
-std::atomic<int> holders = 0;
+std::atomic<bool> held = false;
 std::atomic<int> received = 0;
 
 bool is_ignored(int signal) {
@@ -39,7 +39,7 @@ void watch(sigset_t set) {
   for (int signal = 0;;) {
     if (sigwait(&set, &signal) != 0) continue;
     const auto now = steady_clock::now();
-    if (holders == 0) {
+    if (!held) {
       if (!is_ignored(signal)) end_by(signal);
     } else if (signal != SIGUSR1 && came[signal] && now - last[signal] > echo) {
       end_by(signal);
@@ -64,9 +64,9 @@ void watch_stop_signals() {
   std::thread(watch, set).detach();
 }
 
-HoldStopSignals::HoldStopSignals() { ++holders; }
+void hold_stop_signals() { held = true; }
 
-HoldStopSignals::~HoldStopSignals() { --holders; }
+void release_stop_signals() { held = false; }
 
 int stop_signal() { return received; }
 

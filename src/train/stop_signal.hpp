@@ -12,20 +12,17 @@ namespace lexikos {
 
 /// Watches SIGTERM, SIGINT, SIGHUP and SIGUSR1 from here on. Call it first of all, before MPI and
 /// Kokkos make threads, which inherit what is blocked. Each ends the process at once as it does
-/// other programs, a hung one too, unless HoldStopSignals says otherwise. SIGHUP stays ignored
+/// other programs, a hung one too, unless they are held. SIGHUP stays ignored
 /// where it was (nohup).
 void watch_stop_signals();
 
-/// While one exists, where a checkpoint can follow: a signal is kept for stop_signal(). A second
+/// From here on, where a checkpoint can follow, a signal is kept for stop_signal(). A second
 /// SIGTERM, SIGINT or SIGHUP of the same kind ends the process at once: it hangs. (Not within half
 /// a second: `timeout` and launchers send the same one twice.)
-class HoldStopSignals {
- public:
-  HoldStopSignals();
-  ~HoldStopSignals();
-  HoldStopSignals(const HoldStopSignals&) = delete;
-  HoldStopSignals& operator=(const HoldStopSignals&) = delete;
-};
+void hold_stop_signals();
+
+/// From here on signals end the process again: the next member of a sweep reads its inputs.
+void release_stop_signals();
 
 /// The signal that has come while they were held, 0 where none has.
 int stop_signal();

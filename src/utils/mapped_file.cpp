@@ -127,7 +127,7 @@ void forget(const std::byte* begin) {
 
 MappedFile::MappedFile(const std::string& path, const std::string& advice) : path_(path) {
   if (path.find('\0') != std::string::npos) refuse("its name has a zero byte; " + advice);
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) refuse(std::string(std::strerror(errno)) + "; " + advice);
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;

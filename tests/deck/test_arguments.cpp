@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <initializer_list>
 
 #include "deck/arguments.hpp"
@@ -111,5 +112,24 @@ TEST_CASE("the usage fits a terminal and names every flag and exit status", "[ar
                            "--version", "table.key=value", "exit status", "2 ", "3 ", "4 ", "5 "}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("a value that is joined to its flag is told apart", "[arguments]") {
+  CHECK(says({"-i=deck.toml"}, "unknown argument '-i=deck.toml': write -i deck.toml;"));
+  CHECK(says({"-ideck.toml"}, "write -i deck.toml;"));
+  CHECK(says({"-i="}, "unknown argument '-i=';"));
+}
+
+TEST_CASE("paths of the command line are those that were meant", "[arguments]") {
+  const char* home = std::getenv("HOME");
+  if (home == nullptr) return;
+  const Arguments all = parse({"-i", "~/deck.toml", "-d", "~/out", "-r", "~/c.h5"});
+  CHECK(all.deck == std::string(home) + "/deck.toml");
+  CHECK(all.outdir == std::string(home) + "/out");
+  CHECK(all.restart == std::string(home) + "/c.h5");
+  for (const char* flag : {"-i", "-d", "-r"}) {
+    CHECK_THROWS_WITH(parse({"-i", "x", flag, "$HOME/x"}),
+                      Catch::Contains("-i is given twice") || Catch::Contains("has a variable"));
   }
 }

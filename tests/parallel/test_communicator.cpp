@@ -5,10 +5,17 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <numeric>
+#include <stdexcept>
+#include <thread>
 
 #include "harness/catch.hpp"
+#include "harness/child_process.hpp"
 #include "parallel/communicator.hpp"
+#include "parallel/end_of_job.hpp"
 #include "parallel/gradient_reducer.hpp"
 
 namespace {
@@ -142,4 +149,33 @@ TEST_CASE("an error of any rank is the error of all, and one of them prints it")
   }
   comm.on_all([] {});  // and the ranks are still in step
   CHECK(comm.sum(1.0) == comm.size());
+}
+
+TEST_CASE("an exception that nobody can catch ends the process with a line and a status") {
+  const auto status_of = [](void (*work)()) {
+    const int status = fixtures::status_of_child([&] {
+      std::set_terminate(lexikos::end_on_uncaught);
+      std::thread(work).join();
+    });
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  CHECK(status_of([] {}) == 0);
+  CHECK(status_of([] { throw std::runtime_error("a library's"); }) == 5);
+  CHECK(status_of([] { throw 7; }) == 5);
+  CHECK(status_of([]() noexcept { std::terminate(); }) == 5);
+}
+
+TEST_CASE("any exception becomes an error with a line and a status") {
+  const lexikos::Communicator world(MPI_COMM_WORLD);
+  const auto error_of = [&](const std::function<void()>& work) {
+    try {
+      world.on_all(work);
+    } catch (const lexikos::Error& error) {
+      return std::to_string(static_cast<int>(error.status())) + " " + error.what();
+    }
+    return std::string("none");
+  };
+  CHECK(error_of([] { throw 7; }).substr(0, 18) == "5 an exception of ");
+  CHECK(error_of([] { std::filesystem::file_size("/none/here"); }).substr(0, 24) ==
+        "3 cannot use '/none/here");
 }

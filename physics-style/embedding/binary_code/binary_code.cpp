@@ -106,7 +106,7 @@ Settings Settings::read(const DeckTable& table) {
   s.centred = table.choice({.name = "values", .doc = "a bit becomes 0 or 1, or -1 or +1"},
                            "zero_one", {"zero_one", "plus_minus"}) == "plus_minus";
   s.seed = static_cast<std::uint64_t>(
-      table.integer({.name = "seed", .doc = "draws the affine recoding"}, 1, AtLeast(0)));
+      table.integer({.name = "seed", .doc = "draws the affine recoding"}, 1, Between(0, 0x1p63)));
   return s;
 }
 

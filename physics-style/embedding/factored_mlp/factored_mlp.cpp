@@ -53,7 +53,7 @@ Settings Settings::read(const DeckTable& table) {
   Settings s;
   s.codebooks =
       table.integer({.name = "codebooks", .doc = "digits of a token id, k"}, 3, Between(1, 16));
-  s.seed_width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, AtLeast(1));
+  s.seed_width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, Between(1, 1 << 16));
   s.hidden = MatchedSize::read(table, "hidden", "hidden units of the MLP");
   return s;
 }

@@ -43,8 +43,8 @@ class FlatMlp : public Embedding<S> {
 
 Settings Settings::read(const DeckTable& table) {
   Settings s;
-  s.code_width =
-      table.integer({.name = "code_width", .doc = "numbers of a token's code, E"}, 4, AtLeast(1));
+  s.code_width = table.integer({.name = "code_width", .doc = "numbers of a token's code, E"}, 4,
+                               Between(1, 1 << 16));
   s.hidden = MatchedSize::read(table, "hidden", "hidden units of the MLP");
   return s;
 }

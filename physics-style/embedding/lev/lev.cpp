@@ -145,13 +145,14 @@ Settings Settings::read(const DeckTable& table) {
       {.name = "base", .doc = "rows of a codebook, b", .default_note = "0: smallest with b^k >= V"},
       0, Between(0, 1 << 16));
   s.base_statement = table.statement("base");
-  s.seed_width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, AtLeast(1));
-  s.heads = table.integer({.name = "heads", .doc = "h"}, 8, AtLeast(1));
-  s.knots = table.integer({.name = "knots", .doc = "knots of a spline, kappa"}, 16, AtLeast(2));
-  s.rank = table.integer({.name = "rank", .doc = "products of a head, r"}, 64, AtLeast(1));
+  s.seed_width = table.integer({.name = "seed_width", .doc = "d_seed"}, 128, Between(1, 1 << 16));
+  s.heads = table.integer({.name = "heads", .doc = "h"}, 8, Between(1, 1 << 12));
+  s.knots =
+      table.integer({.name = "knots", .doc = "knots of a spline, kappa"}, 16, Between(2, 1 << 16));
+  s.rank = table.integer({.name = "rank", .doc = "products of a head, r"}, 64, Between(1, 1 << 16));
   s.spline_deviation = table.real(
       {.name = "spline_deviation", .doc = "of the initial spline values, whose mean is 1"}, 0.1,
-      NonNegative{});
+      Between(0, 1000));
   return s;
 }
 

@@ -194,7 +194,7 @@ void dry_run(const CapacitySettings& s, Console& console) {
 
 CapacitySettings read_settings(const DeckTable& table, const DeckTable& law) {
   CapacitySettings s;
-  s.files = table.texts(
+  s.files = table.paths(
       {.name = "files", .doc = "weight files, folders with model.safetensors, or file.h5:/dataset"},
       required);
   s.matrix = table.choice({.name = "matrix", .doc = "which matrices of each file"}, "both",
@@ -205,7 +205,7 @@ CapacitySettings read_settings(const DeckTable& table, const DeckTable& law) {
       "");
   s.output_tensor =
       table.text({.name = "output_tensor", .doc = "the same of the output matrix"}, "");
-  s.tokens_file = table.text(
+  s.tokens_file = table.path(
       {.name = "tokens", .doc = "tokens.h5 that tells which rows were trained on; empty: unknown"},
       "");
   s.gemm_rate = table.flag(

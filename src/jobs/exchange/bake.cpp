@@ -1,13 +1,12 @@
 #include "jobs/exchange/bake.hpp"
 
-#include <filesystem>
-
 #include "console/configuration.hpp"
 #include "jobs/model_job.hpp"
 #include "jobs/registry.hpp"
 #include "train/member_files.hpp"
 #include "train/run_history.hpp"
 #include "train/trained_model.hpp"
+#include "utils/paths.hpp"
 #include "utils/text.hpp"
 #include "utils/text_file.hpp"
 
@@ -46,7 +45,7 @@ void copy_input_matrix(Model<float>& from, const Model<float>& to) {
 }
 
 void refuse_overwriting(const std::string& path) {
-  if (std::filesystem::exists(path)) {
+  if (exists(path)) {
     fail(Status::file,
          "'" + path + "' is there already; remove it, or choose another folder with -d");
   }

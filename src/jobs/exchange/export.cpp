@@ -9,6 +9,7 @@
 #include "jobs/model_job.hpp"
 #include "train/member_files.hpp"
 #include "train/trained_model.hpp"
+#include "utils/paths.hpp"
 #include "utils/text.hpp"
 #include "utils/text_file.hpp"
 
@@ -32,8 +33,8 @@ ExportSettings read_settings(const DeckTable& table) {
                         {"fp32", "bf16"}) == "bf16";
   s.shard_bytes = table.integer(
       {.name = "shard_bytes", .doc = "of one file of weights, at most", .unit = "bytes"},
-      5'000'000'000, AtLeast(1));
-  s.tokenizer = table.text(
+      5'000'000'000, Between(1, 1e15));
+  s.tokenizer = table.path(
       {.name = "tokenizer", .doc = "folder or file of the tokenizer, to be copied along"}, "");
   return s;
 }
@@ -43,7 +44,7 @@ class FolderInTheMaking {
  public:
   explicit FolderInTheMaking(std::string path)
       : path_(std::move(path)), temporary_(path_ + ".tmp." + std::to_string(::getpid())) {
-    if (fs::exists(path_)) {
+    if (exists(path_)) {
       fail(Status::file, "'" + path_ +
                              "' is there already; remove it, or choose another folder "
                              "with -d");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <set>
 
 #include "console/configuration.hpp"
@@ -11,6 +10,7 @@
 #include "jobs/registry.hpp"
 #include "train/member_files.hpp"
 #include "train/run_history.hpp"
+#include "utils/paths.hpp"
 #include "utils/text.hpp"
 #include "utils/text_file.hpp"
 #include "weights/weight_file.hpp"
@@ -38,7 +38,9 @@ Deck with_key(const Deck& deck, const std::string& table, const std::string& key
 Deck with_context(const Deck& deck, Index most, const std::string& folder) {
   if (!deck.has("transformer.context"))
     return deck.with("transformer.context", std::to_string(most));
-  const Index asked = deck.table("transformer").integer({.name = "context"}, required, AtLeast(1));
+  const Index asked =
+      deck.table("transformer")
+          .integer({.name = "context"}, required, Between(1, transformer::most_context));
   if (asked > most) {
     deck.table("transformer")
         .reject("context", "is more than the max_position_embeddings = " + std::to_string(most) +
@@ -136,7 +138,7 @@ std::string deck_beside(const MemberSettings& settings) {
 }
 
 void refuse_old_files(const std::string& folder) {
-  if (!find_newest_checkpoint(folder) && !std::filesystem::exists(folder + "/deck.toml")) return;
+  if (!find_newest_checkpoint(folder) && !exists(folder + "/deck.toml")) return;
   fail(Status::file, "'" + folder + "' holds another model already; choose another folder with -d");
 }
 
@@ -161,14 +163,13 @@ std::string pattern_text(const LlamaConfig& config) {
 }
 
 std::string read_folder(const DeckTable& table) {
-  return table.text({.name = "folder", .doc = "config.json and safetensors of a Llama"}, required);
+  return table.path({.name = "folder", .doc = "config.json and safetensors of a Llama"}, required);
 }
 
 /// A folder whose weights are changed by what lies beside them holds two models.
 LlamaConfig read_config(const std::string& folder) {
   const std::string adapter = "adapter_config.json";
-  std::error_code ignored;
-  if (std::filesystem::exists(std::filesystem::path(folder) / adapter, ignored)) {
+  if (exists(folder + "/" + adapter)) {
     fail(Status::file, "cannot read '" + folder + "': beside its weights it has " + adapter +
                            ", which changes them in transformers; merge the adapter and save the "
                            "result, or remove it");

@@ -20,6 +20,9 @@ namespace {
 using packing::Cell;
 using packing::Vectors;
 
+/// Of a grid; more are a slip.
+constexpr std::size_t most_cells = 100000;
+
 struct PackingSettings {
   std::string kind;         // "optimised" or "random"
   std::vector<Cell> cells;  // largest work first
@@ -213,23 +216,24 @@ std::vector<Cell> grid(const std::vector<std::int64_t>& dimensions,
 }
 
 void read_optimiser(const DeckTable& table, PackingSettings& s) {
-  s.steps =
-      table.integer({.name = "steps", .doc = "Adam steps of an optimised cell"}, 5000, AtLeast(1));
+  s.steps = table.integer({.name = "steps", .doc = "Adam steps of an optimised cell"}, 5000,
+                          Between(1, 1e9));
   s.learning_rate = table.real({.name = "learning_rate",
                                 .doc = "constant learning rate",
                                 .default_note = "0: 0.005 up to d = 1024, 0.0025 above"},
-                               0.0, NonNegative{});
+                               0.0, Between(0, 1e30));
   s.numerator = table.integer(
       {.name = "numerator",
        .doc = "q of the exponent p = min(int(q / ln d), 20)",
        .default_note = "0: 60; 40 where d >= 1024 and k <= 4000; 50 where d >= 3072 and k > 4000"},
-      0, NonNegative{});
+      0, Between(0, 1e6));
   s.power = table.integer(
       {.name = "power", .doc = "p itself, the same for all cells", .default_note = "0: from q"}, 0,
       Between(0, packing::largest_power));
   if (s.power == 1) table.reject("power", "has no gradient at zero; 2 is the least");
-  s.history_every = table.integer(
-      {.name = "history_every", .doc = "between recorded steps", .unit = "steps"}, 50, AtLeast(1));
+  s.history_every =
+      table.integer({.name = "history_every", .doc = "between recorded steps", .unit = "steps"}, 50,
+                    Between(1, 1e9));
 }
 
 PackingSettings read_settings(const DeckTable& table) {
@@ -237,18 +241,24 @@ PackingSettings read_settings(const DeckTable& table) {
   s.kind = table.choice(
       {.name = "kind", .doc = "vectors moved apart by Adam, or the best of random draws"},
       "optimised", {"optimised", "random"});
-  const auto dimensions =
-      table.integers({.name = "dimensions", .doc = "d of the grid's cells"}, required, AtLeast(2));
-  const auto counts = table.integers(
-      {.name = "counts", .doc = "k of the grid's cells", .unit = "vectors"}, required, AtLeast(2));
+  const auto dimensions = table.integers({.name = "dimensions", .doc = "d of the grid's cells"},
+                                         required, Between(2, 1 << 20));
+  const auto counts =
+      table.integers({.name = "counts", .doc = "k of the grid's cells", .unit = "vectors"},
+                     required, Between(2, 0x1p31));
   if (dimensions.empty() && table.has("dimensions")) table.reject("dimensions", "is empty");
   if (counts.empty() && table.has("counts")) table.reject("counts", "is empty");
+  if (dimensions.size() * counts.size() > most_cells) {
+    table.reject("counts", "and packing.dimensions have more than " + format_count(most_cells) +
+                               " cells; split them");
+  }
   read_optimiser(table, s);
-  s.trials = table.integer({.name = "trials", .doc = "draws of a random cell"}, 1000, AtLeast(1));
+  s.trials =
+      table.integer({.name = "trials", .doc = "draws of a random cell"}, 1000, Between(1, 1e9));
   s.tile = table.integer({.name = "tile",
                           .doc = "rows and columns of the Gram matrix that exist together",
                           .unit = "vectors"},
-                         512, AtLeast(1));
+                         512, Between(1, 1 << 16));
   s.gemm_rate = table.flag(
       {.name = "gemm_rate", .doc = "measure the GEMM rate before each cell, to report its share"},
       false);
@@ -274,7 +284,7 @@ Outcome PackingJob::run(const JobContext& context) {
   const auto& [arguments, comm, root, since_start] = context;
   comm.on_root([&] { make_directory(settings_.directory); });
   bool done = false;
-  const HoldStopSignals holding;
+  hold_stop_signals();
   comm.on_all([&] {
     Console console(true, comm.size() > 1 ? "rank " + std::to_string(comm.rank()) + ": " : "");
     const auto spread = spread_cells(settings_.cells, comm.size());

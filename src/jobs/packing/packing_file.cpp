@@ -5,6 +5,7 @@
 
 #include "hdf5/file.hpp"
 #include "utils/error.hpp"
+#include "utils/paths.hpp"
 #include "utils/text.hpp"
 
 namespace lexikos {
@@ -64,7 +65,7 @@ void write_packing(const std::string& path, const PackingRequest& request,
 }
 
 bool has_packing(const std::string& path, const PackingRequest& request) {
-  if (!std::filesystem::exists(path)) return false;
+  if (!exists(path)) return false;
   const Hdf5Reader file(path, "remove it");
   file.require_format(format, packing_format_version);
   for (const auto& [name, wanted] : attributes_of(request).entries()) {

@@ -36,25 +36,25 @@ struct SampleSettings {
 SampleSettings read_settings(const DeckTable& table) {
   SampleSettings s;
   s.prompt_ids = table.integers({.name = "prompt_ids", .doc = "ids that are continued"}, {},
-                                Between(0, 4294967295.0));
-  s.prompt_file = table.text(
+                                Between(0, 0x1p32));
+  s.prompt_file = table.path(
       {.name = "prompt_file", .doc = "the same in a text file, as prepare.py encode writes it"},
       "");
   s.tokens =
       table.integer({.name = "tokens", .doc = "of a continuation, at most", .unit = "tokens"}, 100,
-                    NonNegative{});
+                    Between(0, 1 << 24));
   s.samples =
-      table.integer({.name = "samples", .doc = "continuations of the prompt"}, 1, AtLeast(1));
+      table.integer({.name = "samples", .doc = "continuations of the prompt"}, 1, Between(1, 1e6));
   s.temperature =
       table.real({.name = "temperature", .doc = "divides the logits; 0: always the likeliest id"},
-                 1.0, NonNegative{});
+                 1.0, Between(0, 1e6));
   s.top_p = table.real(
       {.name = "top_p", .doc = "the likeliest ids that have this share of the probability remain"},
       1.0, Above(0) && AtMost(1));
   s.seed = static_cast<std::uint64_t>(
-      table.integer({.name = "seed", .doc = "of the draws"}, 1, NonNegative{}));
-  s.stop_id =
-      table.integer({.name = "stop_id", .doc = "id that ends a sample; -1: none"}, -1, AtLeast(-1));
+      table.integer({.name = "seed", .doc = "of the draws"}, 1, Between(0, 0x1p63)));
+  s.stop_id = table.integer({.name = "stop_id", .doc = "id that ends a sample; -1: none"}, -1,
+                            Between(-1, 0x1p32));
   s.logits = table.flag(
       {.name = "logits", .doc = "write the logits of the prompt and the first sample to logits.h5"},
       false);

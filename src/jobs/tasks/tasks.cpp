@@ -25,7 +25,7 @@ struct TasksSettings {
 TasksSettings read_settings(const DeckTable& table) {
   TasksSettings s;
   s.requests =
-      table.text({.name = "requests", .doc = "path of the requests.h5 that is scored"}, required);
+      table.path({.name = "requests", .doc = "path of the requests.h5 that is scored"}, required);
   s.share_contexts = table.flag({.name = "share_contexts",
                                  .doc = "compute a context that choices share once; false: with "
                                         "each (the same numbers, slower)"},

@@ -104,7 +104,7 @@ class Run {
   }
 
   Outcome train(const Clock& wall_clock, std::optional<double> wall_limit) {
-    const HoldStopSignals holding;
+    hold_stop_signals();
     if (trainer_.finished()) console_.line("all steps are done already");
     Stop stop(comm_, settings_.directory, wall_clock, wall_limit);
     const StepLines lines(console_, settings_.run.steps, settings_.run.log_every,

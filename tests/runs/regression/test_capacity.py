@@ -330,7 +330,7 @@ class Results(CapacityTest):
 
     def test_deck_errors(self):
         for override, word in (("capacity.bins=0", "bins"), ("capacity.matrx=input", "capacity.matrix"),
-                               ("run.steps=3", "run"), ("capacity.files=[]", "names no file")):
+                               ("run.stepps=3", "run"), ("capacity.files=[]", "names no file")):
             with self.subTest(override=override):
                 result = run(["-i", self.deck, 'capacity.files=["x"]', override])
                 self.assertEqual(result.returncode, 2, result.stderr)

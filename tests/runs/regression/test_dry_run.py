@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -71,6 +72,33 @@ class DryRun(RunTest):
         text = printed(["-c"])
         for word in ("Kokkos", "GEMM fp32", "MPI", "HDF5", "device"):
             self.assertIn(word, text)
+
+    def test_every_number_has_two_ends(self):
+        """Nothing that is made of a key's value may hang or overflow later."""
+        rows = [line.split(" | ") for line in printed(["-k"]).splitlines() if line.startswith("| `")]
+        numbers = [row for row in rows if re.search("integer|real", row[1])]
+        self.assertGreater(len(numbers), 80)
+        for key, _, _, permitted, *_ in numbers:
+            with self.subTest(key=key):
+                self.assertRegex(permitted, "between .* and |(above|at least) .* and (below|at most) ")
+
+    def test_the_largest_sizes_are_planned_at_once(self):
+        began = time.monotonic()
+        text = printed(["-n", "-i", self.deck, "transformer.layers=4096", "transformer.width=1048576",
+                        "transformer.heads=16"])
+        # Exact beyond what a double holds: 4096 blocks of 16 D^2 and two norms, the last norm.
+        D = 1 << 20
+        self.assertEqual(self.row(text, "transformer")[0], f"{4096 * (16 * D * D + 2 * D) + D:,}")
+        self.assertNotIn("-", "".join(self.row(text, "peak")))
+        self.assertLess(time.monotonic() - began, 20)
+
+    def test_what_would_overflow_is_said(self):
+        for size, words in (("batch.tokens=4294967296", "2^63"), ("run.steps=1000000000000", "times batch.tokens")):
+            result = run(["-n", "-i", self.deck, "transformer.layers=4096", "transformer.width=1048576",
+                          "transformer.heads=16", "batch.tokens=4294967296", size])
+            self.assertIn(result.returncode, (2, 5), result.stdout)
+            (line,) = result.stderr.splitlines()
+            self.assertIn(words, line)
 
 
 class Decks(unittest.TestCase):

@@ -101,9 +101,9 @@ class Packing(RunTest):
         self.assertLess(len(cells(self.folder / "cells")), 6)
 
     def test_bad_decks(self):
-        for override, words in (("packing.dimensions=[1]", "at least 2"), ("packing.counts=[]", "empty"),
+        for override, words in (("packing.dimensions=[1]", "between 2 and"), ("packing.counts=[]", "empty"),
                                 ("packing.power=1", "packing.power"), ("packing.power=21", "packing.power"),
-                                ("packing.step=3", "packing.steps"), ("run.steps=3", "run"),
+                                ("packing.step=3", "packing.steps"), ("run.stepps=3", "run"),
                                 ("packing.kind=best", "optimised")):
             with self.subTest(override=override):
                 _, result = self.packing(override, status=2)
