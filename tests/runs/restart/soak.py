@@ -131,7 +131,7 @@ def first_column(folder, runs):
 
 def main():
     asked = arguments()
-    tests = Path(__file__).resolve().parents[1]
+    tests = Path(__file__).resolve().parents[2]
     os.environ.setdefault("LEXIKOS_EXE", str(asked.executable))
     os.environ.setdefault("LEXIKOS_SOURCE_DIR", str(tests.parent))
     os.environ.setdefault("LEXIKOS_MPIRUN", "mpirun")
