@@ -32,7 +32,7 @@ Deck with_key(const Deck& deck, const std::string& table, const std::string& key
     fail(Status::deck, name + " is " + given->toml() + " in the deck and " + value + " in '" +
                            folder + "/config.json'; leave it out");
   }
-  return deck.with(name, value);
+  return deck.with(name, value, {folder + "/config.json", 0});
 }
 
 Deck with_context(const Deck& deck, Index most, const std::string& folder) {

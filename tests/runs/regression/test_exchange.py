@@ -363,8 +363,12 @@ class TwoSources(ExchangeTest):
         config, tensors = self.folder_with()
         llama.write_folder(self.theirs, {**config, "vocab_size": 2 ** 31}, tensors)
         self.refused("[61 x 32]", "[2147483648 x 32]")
-        llama.write_folder(self.theirs, {**config, "num_hidden_layers": 60000}, tensors)
+        llama.write_folder(self.theirs, {**config, "num_hidden_layers": 4000}, tensors)
         self.refused("no tensor 'model.layers.2.")
+        llama.write_folder(self.theirs, {**config, "num_hidden_layers": 60000}, tensors)
+        result = self.imports()
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("config.json: transformer.layers = 60000 is out of range", result.stderr)
 
 
 class Refusals(ExchangeTest):
