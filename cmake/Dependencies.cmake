@@ -80,6 +80,10 @@ foreach(device CUDA HIP SYCL)
     set(LEXIKOS_ON_DEVICE ON)
   endif()
 endforeach()
+if(LEXIKOS_EMULATE_DEVICE AND LEXIKOS_ON_DEVICE)
+  message(FATAL_ERROR "LEXIKOS_EMULATE_DEVICE plays a device on a host; this Kokkos has a device of its own.\n"
+    "  add -DLEXIKOS_BACKEND=openmp, or leave LEXIKOS_EMULATE_DEVICE out")
+endif()
 # A kernel that was compiled for another architecture does not start, or is compiled again at every start.
 set(fitting "")
 string(TOUPPER "${Kokkos_ARCH}" built_for)
@@ -188,7 +192,7 @@ endif()
 # --- matrix products: oneDNN on the host, the vendor's on a GPU ----------------------
 
 # Found by header and library: Debian's CMake config for it asks for OpenCL.
-if(LEXIKOS_ONEDNN AND NOT LEXIKOS_ON_DEVICE)
+if(LEXIKOS_ONEDNN AND NOT LEXIKOS_ON_DEVICE AND NOT LEXIKOS_EMULATE_DEVICE)
   find_path(LEXIKOS_DNNL_INCLUDE oneapi/dnnl/dnnl.h PATH_SUFFIXES include
     HINTS ${dnnl_ROOT} ENV dnnl_ROOT ENV DNNLROOT)
   find_library(LEXIKOS_DNNL_LIBRARY dnnl PATH_SUFFIXES lib lib64

@@ -33,6 +33,10 @@ if(LEXIKOS_NATIVE AND NOT LEXIKOS_ON_DEVICE)
   endif()
 endif()
 
+if(LEXIKOS_EMULATE_DEVICE)
+  target_compile_definitions(lexikos_flags INTERFACE LEXIKOS_EMULATE_DEVICE)
+  target_link_options(lexikos_flags INTERFACE -rdynamic)  # the names of a fault's callers
+endif()
 if(LEXIKOS_SANITIZE)
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)

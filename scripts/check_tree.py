@@ -18,14 +18,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A room includes itself and those below its line; the headers that lie in src/ itself are below all.
 ORDER = (("jobs",), ("train",), ("console",), ("physics-style",), ("optim", "weights"), ("data", "outputs"),
-         ("parallel",), ("state",), ("deck", "kernels", "hdf5"), ("utils",), ("src",))
+         ("parallel",), ("state",), ("deck", "kernels", "hdf5"), ("utils",), ("src",), ("emulation",))
 LEVEL = {room: -line for line, rooms in enumerate(ORDER) for room in rooms}
 
 # Other major versions format some lines differently.
 CLANG_FORMAT = "14"
 
 # Folders of stored files and of examples, which the README above them describes.
-WITHOUT_README = ("tests/portability/planted",)
+WITHOUT_README = ("tests/portability/planted", "tests/emulation/planted")
 
 
 def tracked(*patterns):

@@ -11,6 +11,10 @@
 #include <type_traits>
 
 #include "bfloat16.hpp"
+#if defined(LEXIKOS_EMULATE_DEVICE)
+#include "emulation/device_memory.hpp"
+#include "emulation/lanes.hpp"
+#endif
 #include "kokkos_compat.hpp"
 #include "region.hpp"
 
@@ -29,7 +33,11 @@
 namespace lexikos {
 
 using ExecSpace = Kokkos::DefaultExecutionSpace;
+#if defined(LEXIKOS_EMULATE_DEVICE)
+using MemSpace = emulation::DeviceMemory;
+#else
 using MemSpace = ExecSpace::memory_space;
+#endif
 using Index = std::int64_t;
 using TokenId = std::uint32_t;
 
@@ -60,7 +68,7 @@ using HostBuffer = Kokkos::View<T*, Kokkos::LayoutRight, Kokkos::HostSpace>;
 template <class V>
 typename V::pointer_type host_pointer(const V& view) {
   static_assert(
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename V::memory_space>::accessible,
+      device_is_host || !std::is_same_v<typename V::memory_space, MemSpace>,
       "host code cannot follow a pointer into this view's memory: deep_copy it to the host first");
   return view.data();
 }
@@ -102,6 +110,11 @@ struct HostLane {
 
 using TeamMember = Kokkos::TeamPolicy<ExecSpace>::member_type;
 
+#if defined(LEXIKOS_EMULATE_DEVICE)
+using TeamLane = emulation::Lane<TeamMember>;
+inline TeamLane lane_of(const TeamMember& member) { return {&member, nullptr}; }
+inline int team_size() { return emulation::team_lanes(); }
+#else
 struct TeamLane {
   const TeamMember& member;
 
@@ -137,6 +150,10 @@ struct TeamLane {
   }
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { member.team_barrier(); }
 };
+KOKKOS_FORCEINLINE_FUNCTION TeamLane lane_of(const TeamMember& member) { return {member}; }
+/// Kokkos's choice: it knows how many lanes the device gives a team of this kernel.
+inline auto team_size() { return Kokkos::AUTO; }
+#endif
 
 using Lane = std::conditional_t<device_is_host, HostLane, TeamLane>;
 
@@ -153,9 +170,22 @@ template <class Body>
 struct RowsOnTeams {
   Body body;
   KOKKOS_FUNCTION void operator()(const TeamMember& member) const {
-    body(TeamLane{member}, static_cast<Index>(member.league_rank()));
+    body(lane_of(member), static_cast<Index>(member.league_rank()));
   }
 };
+
+#if defined(LEXIKOS_EMULATE_DEVICE)
+template <class Body>
+struct RowsInTurns {
+  Body body;
+  const char* label;
+  void operator()(const Index row) const {
+    emulation::take_turns(label, [&](emulation::Turns& turns) {
+      body(TeamLane{nullptr, &turns}, row);
+    });
+  }
+};
+#endif
 
 template <class Body>
 struct ElementsInTiles {
@@ -182,8 +212,16 @@ void for_rows(const std::string& label, const ExecSpace& space, Index rows, cons
                          Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, rows),
                          detail::RowsInLoops<Body>{body});
   } else {
+#if defined(LEXIKOS_EMULATE_DEVICE)
+    if (emulation::lanes_take_turns()) {
+      Kokkos::parallel_for(label,
+                           Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, rows),
+                           detail::RowsInTurns<Body>{body, label.c_str()});
+      return;
+    }
+#endif
     Kokkos::parallel_for(label,
-                         Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(rows), Kokkos::AUTO),
+                         Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(rows), team_size()),
                          detail::RowsOnTeams<Body>{body});
   }
 }

@@ -19,6 +19,7 @@
 #include "hdf5/probe.hpp"
 #include "jobs/driver.hpp"
 #include "jobs/registry.hpp"
+#include "kokkos_types.hpp"
 #include "parallel/communicator.hpp"
 #include "parallel/end_of_job.hpp"
 #include "train/stop_signal.hpp"
@@ -81,6 +82,9 @@ void check_output(const Communicator& world, bool files_have_it) {
 void run(int argc, char** argv, const Communicator& world) {
   const Arguments arguments = parse_arguments(argc, argv);
   const KokkosGuard kokkos = start_kokkos(argc, argv);
+#if defined(LEXIKOS_EMULATE_DEVICE)
+  emulation::begin();
+#endif
   if (arguments.only_prints()) {
     print_asked(arguments, world);
     return check_output(world, false);

@@ -133,7 +133,7 @@ std::vector<Tile> my_tiles(const std::vector<Tile>& tiles, const Communicator& c
 template <class S>
 Buffer<S> on_device(const std::vector<double>& values) {
   const Buffer<S> buffer(without_initializing("Lexikos::capacity::row_numbers"), values.size());
-  const auto host = Kokkos::create_mirror_view(buffer);
+  const auto host = Kokkos::create_mirror_view(Kokkos::HostSpace(), buffer);
   for (std::size_t i = 0; i < values.size(); ++i) host(i) = static_cast<S>(values[i]);
   Kokkos::deep_copy(buffer, host);
   return buffer;

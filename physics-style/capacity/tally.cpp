@@ -101,9 +101,7 @@ template <class S>
 struct TallyOnDevice {
   CosineTile<S> tile;
 
-  KOKKOS_FUNCTION void operator()(const TeamMember& member) const {
-    const TeamLane lane{member};
-    const Index slot = member.league_rank();
+  KOKKOS_FUNCTION void operator()(const TeamLane& lane, const Index slot) const {
     const Index rows = static_cast<Index>(tile.cosines.extent(0));
     for (Index row = slot; row < rows; row += tile.slots) tally_row(lane, slot, row);
   }
@@ -148,10 +146,7 @@ void tally_tile(const ExecSpace& space, const CosineTile<S>& tile) {
         Kokkos::RangePolicy<ExecSpace, Kokkos::IndexType<Index>>(space, 0, tile.slots),
         TallyOnHost<S>{tile});
   } else {
-    Kokkos::parallel_for(
-        "Lexikos::capacity::tally",
-        Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(tile.slots), Kokkos::AUTO),
-        TallyOnDevice<S>{tile});
+    for_rows("Lexikos::capacity::tally", space, tile.slots, TallyOnDevice<S>{tile});
   }
 }
 

@@ -81,7 +81,9 @@ void GradientReducer<S>::start(const ExecSpace& space, Index begin, Index end) {
 template <class S>
 void GradientReducer<S>::start_message(const ExecSpace& space, Index begin, Index end) {
   S* data = gradients_.data();
-  if (path_ == MessagePath::staged) {
+  if (path_ == MessagePath::direct) {
+    if (!direct_) direct_.emplace();
+  } else {
     Kokkos::deep_copy(space, stretch<Kokkos::HostSpace>(host_pointer(staging_), begin, end),
                       stretch<MemSpace>(gradients_.data(), begin, end));
     data = host_pointer(staging_);
@@ -104,6 +106,7 @@ void GradientReducer<S>::finish(const ExecSpace& space) {
     }
     space.fence();
   }
+  direct_.reset();
   requests_.clear();
   messages_.clear();
 }

@@ -3,12 +3,14 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "deck/deck.hpp"
 #include "kokkos_types.hpp"
 #include "parallel/communicator.hpp"
+#include "parallel/messages.hpp"
 
 namespace lexikos {
 
@@ -64,6 +66,7 @@ class GradientReducer {
   HostBuffer<S> staging_;
   std::vector<Message> messages_;
   std::vector<MPI_Request> requests_;
+  std::optional<DirectMessages> direct_;  // while requests are under way
 };
 
 }  // namespace lexikos

@@ -21,4 +21,15 @@ Kokkos::View<S*, Kokkos::LayoutRight, Memory, Window> stretch(S* data, Index beg
   return Kokkos::View<S*, Kokkos::LayoutRight, Memory, Window>(data + begin, end - begin);
 }
 
+/// While it lives, MPI may read and write device memory: true of a device anyway; an emulated one
+/// has to be told.
+#if defined(LEXIKOS_EMULATE_DEVICE)
+using DirectMessages = emulation::Access;
+#else
+class DirectMessages {
+ public:
+  DirectMessages() {}
+};
+#endif
+
 }  // namespace lexikos

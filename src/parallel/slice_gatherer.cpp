@@ -1,6 +1,7 @@
 #include "parallel/slice_gatherer.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "parallel/messages.hpp"
@@ -32,6 +33,8 @@ void SliceGatherer<S>::gather(const ExecSpace& space) {
 template <class S>
 void SliceGatherer<S>::gather_round(const ExecSpace& space, Index round) {
   const bool staged = path_ == MessagePath::staged;
+  std::optional<DirectMessages> direct;
+  if (!staged) direct.emplace();
   std::vector<MPI_Request> requests;
   std::vector<ArenaRange> messages;
   for (int owner = 0; owner < comm_.size(); ++owner) {

@@ -16,6 +16,7 @@
 #define CATCH_CONFIG_COLOUR_NONE
 #include "harness/catch.hpp"
 #include "hdf5/probe.hpp"
+#include "kokkos_types.hpp"
 
 namespace {
 
@@ -72,6 +73,9 @@ int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   Kokkos::initialize(argc, argv);  // takes its own arguments out
+#if defined(LEXIKOS_EMULATE_DEVICE)
+  lexikos::emulation::begin();
+#endif
   const int status = run_session(argc, argv);
   Kokkos::finalize();
   MPI_Finalize();

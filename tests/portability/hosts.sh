@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/common.sh
 source "$here/../../scripts/common.sh"
 
-KINDS=(serial clang sanitizers)
+KINDS=(serial clang sanitizers emulated)
 
 usage() {
   cat <<HELP
@@ -16,7 +16,9 @@ usage: tests/portability/hosts.sh [options] [kind...] [-- ctest options]
   serial       Kokkos with no backend but Serial
   clang        clang++ (CLANG names another), OpenMP
   sanitizers   g++, OpenMP, address and undefined-behaviour sanitizers
-  none named   all three; half an hour each on two cores
+  emulated     OpenMP in place of a device (src/emulation/README.md); operators and
+               models also with lanes that take turns
+  none named   all four; half an hour each on two cores
 
   --prefix DIR     where dependencies are installed
                    (now: $(default_prefix))
@@ -38,7 +40,7 @@ parse_arguments() {
   while (($#)); do
     case $1 in
       --out) out=${2:?--out needs a folder} && shift ;;
-      serial | clang | sanitizers) kinds+=("$1") ;;
+      serial | clang | sanitizers | emulated) kinds+=("$1") ;;
       *) die 2 "unknown argument '$1' (see --help)" ;;
     esac
     shift
@@ -54,11 +56,17 @@ check() {
   step "$kind: dependencies" set_up
   step "$kind: configure" configure "$build" -DLEXIKOS_TESTS=ON -DLEXIKOS_WERROR=ON "$@"
   step "$kind: build (log: $build/build.log)" compile "$build" -- -k 0
-  say "$kind: tests (log: $build/tests.log)"
+  run_tests "$kind" "$build" "$build/tests.log"
+}
+
+# Usage: run_tests KIND BUILD LOG CTEST_OPTIONS...
+run_tests() {
+  local kind=$1 build=$2 log=$3
+  shift 3
+  say "$kind: tests (log: $log)"
   ctest --test-dir "$build" --output-on-failure -j "$(cores)" --no-tests=error -E '^portability\.cuda' \
-    "${ctest_options[@]}" \
-    </dev/null >"$build/tests.log" 2>&1 || failed+=("$kind")
-  grep -E '^[0-9]+% tests passed|\*\*\*' "$build/tests.log" | sed 's/^/    /' || true
+    "$@" "${ctest_options[@]}" </dev/null >"$log" 2>&1 || failed+=("$kind")
+  grep -E '^[0-9]+% tests passed|\*\*\*' "$log" | sed 's/^/    /' || true
 }
 
 main() {
@@ -80,6 +88,11 @@ main() {
         fi
         note "$("$compiler" --version | head -n 1)"
         check clang -DCMAKE_CXX_COMPILER="$compiler"
+        ;;
+      emulated)
+        check emulated -DLEXIKOS_EMULATE_DEVICE=ON
+        LEXIKOS_EMULATED_LANES=turns run_tests "emulated, in turns" "$out/emulated" "$out/emulated/turns.log" \
+          -L '^(kernels|physics-style|optim)$'
         ;;
       sanitizers)
         # With -O2: the suite trains, and unoptimised it takes hours.

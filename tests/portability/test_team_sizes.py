@@ -33,7 +33,7 @@ def fixed_teams(path):
     found = []
     for match in re.finditer(r"TeamPolicy\s*<[^;{}()]*>\s*(?:\w+\s*)?([({])", text):
         given = arguments(text, match.end() - 1)
-        sizes = [a for a in given[1:] if re.search(r"Kokkos::AUTO|team_size_(max|recommended)", a)]
+        sizes = [a for a in given[1:] if re.search(r"Kokkos::AUTO|\bteam_size\(\)|team_size_(max|recommended)", a)]
         if not sizes:
             found.append(f"{path}:{text[:match.start()].count(chr(10)) + 1}")
     return found

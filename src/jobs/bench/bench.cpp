@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <numeric>
 
 #include "console/configuration.hpp"
@@ -41,6 +42,52 @@ void print_regions(const RegionTable& regions, const std::vector<double>& second
   }
 }
 
+#if defined(LEXIKOS_EMULATE_DEVICE)
+/// What the steps would have asked of a device.
+class Launches {
+ public:
+  void step_begins() { before_ = emulation::counts(); }
+  void step_ends() {
+    const emulation::Counts now = emulation::counts();
+    for (const auto& [label, count] : now.launches)
+      launches_[label] += count - before_.launches[label];
+    copies_ += now.copies - before_.copies;
+    copied_bytes_ += now.copied_bytes - before_.copied_bytes;
+    ++steps_;
+  }
+  void print(Console& console) const {
+    std::vector<std::pair<Index, std::string>> kernels;
+    Index all = 0;
+    for (const auto& [label, count] : launches_) {
+      if (count == 0) continue;
+      kernels.emplace_back(count / steps_, label);
+      all += count / steps_;
+    }
+    std::sort(kernels.rbegin(), kernels.rend());
+    console.line("copies       " + std::to_string(copies_ / steps_) +
+                 " a step between host and device, " +
+                 format_bytes(static_cast<double>(copied_bytes_ / steps_)));
+    console.line("launches     " + std::to_string(all) + " kernels a step on a device:");
+    for (const auto& [count, label] : kernels) {
+      console.line("  " + label + " " + std::string(std::max<int>(1, 50 - int(label.size())), '.') +
+                   " " + std::to_string(count));
+    }
+  }
+
+ private:
+  emulation::Counts before_;
+  std::map<std::string, Index> launches_;
+  Index copies_ = 0, copied_bytes_ = 0, steps_ = 0;
+};
+#else
+/// A device's launches are counted where one is emulated (LEXIKOS_EMULATE_DEVICE).
+struct Launches {
+  void step_begins() {}
+  void step_ends() {}
+  void print(Console&) const {}
+};
+#endif
+
 struct Timings {
   std::vector<double> seconds, interface_share, data_share, gemm_rate;
 };
@@ -48,7 +95,7 @@ struct Timings {
 /// Steps and passes of bare products in turn, so that both see the same hour of the machine.
 template <class A>
 Timings time_steps(Trainer& trainer, Index steps, const std::vector<StepProduct>& products,
-                   RegionTable& regions, Console& console) {
+                   RegionTable& regions, Launches& launches, Console& console) {
   GemmProbe<A> probe(products);
   Timings t;
   const Clock clock;
@@ -57,7 +104,9 @@ Timings time_steps(Trainer& trainer, Index steps, const std::vector<StepProduct>
     const bool counts = number > 1 || steps == 1;
     const double interface_before = regions.seconds_of(interface_region);
     if (counts) regions.start();
+    if (counts) launches.step_begins();
     const StepRecord r = trainer.step(number);
+    if (counts) launches.step_ends();
     regions.stop();
     const double rate = probe.pass();
     if (counts) {
@@ -98,9 +147,10 @@ Outcome BenchJob::run(const JobContext& context) {
                gemm_library_name<float>() + ")");
   console.line("             " + rates<Bf16>("bf16", products));
   RegionTable regions;
+  Launches launches;
   const Timings t =
-      bf16 ? time_steps<Bf16>(trainer, settings_.run.steps, products, regions, console)
-           : time_steps<float>(trainer, settings_.run.steps, products, regions, console);
+      bf16 ? time_steps<Bf16>(trainer, settings_.run.steps, products, regions, launches, console)
+           : time_steps<float>(trainer, settings_.run.steps, products, regions, launches, console);
   const double step = median(t.seconds), rate = comm.sum(median(t.gemm_rate));
   const double tokens = static_cast<double>(settings_.batch.tokens);
   const double work = trainer.flops_per_token() * tokens;
@@ -122,6 +172,7 @@ Outcome BenchJob::run(const JobContext& context) {
   console.line("             " + format_si(rate, "FLOP/s") +
                ", the median of one pass of them after each step");
   print_regions(regions, t.seconds, median(t.gemm_rate), console);
+  launches.print(console);
   return {};
 }
 

@@ -45,7 +45,7 @@ void on_teams(const ExecSpace& space, Index count, S alpha, MatrixBatch<const S>
               MatrixBatch<const S> b, S beta, MatrixBatch<S> c) {
   Kokkos::parallel_for(
       "Lexikos::gemm::batched",
-      Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(count), Kokkos::AUTO),
+      Kokkos::TeamPolicy<ExecSpace>(space, static_cast<int>(count), team_size()),
       KOKKOS_LAMBDA(const TeamMember& member) {
         const Index g = member.league_rank();
         const View2<const S> a_g(a.data + g * a.stride, a.rows, a.cols);
