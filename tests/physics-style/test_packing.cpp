@@ -102,9 +102,12 @@ TEST_CASE("vectors whose squares are no numbers have cosines all the same") {
     Vectors<float> vectors({d, k}, 4, 4, true);
     put(vectors, sized);
     INFO(size);
-    // Subnormal numbers have few digits.
+    // An element is stored to a rounding unit of its size, or to half the least subnormal number,
+    // and a cosine moves by at most the sum of what its 2 d elements do.
+    const double stored =
+        std::max(roundoff<float>, 0.5 * std::numeric_limits<float>::denorm_min() / size);
     CHECK(std::abs(run(vectors, false).epsilon - reference(x, k, d, 4).epsilon) <
-          (size < 1e-38 ? 1e-3 : 1e-6));
+          2 * d * stored + rounding_of_sums<float>(3 * d, 1));
   }
   Vectors<float> zero({4, 3}, 4, 4, false);
   put(zero, Doubles(12, 0.0));
