@@ -134,7 +134,8 @@ class ArisenHere(NotFiniteTest):
             with self.subTest(every=every):
                 out = self.folder / f"every{every}"
                 self.refused(NUMERICAL, ["-i", self.deck, "-d", out, "run.steps=1", f"validation.every={every}",
-                                         "optimizer.learning_rate=1e39", "optimizer.warmup_steps=0"],
+                                         "optimizer.learning_rate=1e30", "optimizer.weight_decay=1e6",
+                                         "transformer.init_deviation=1e3", "optimizer.warmup_steps=0"],
                              "lower optimizer.learning_rate")
                 self.assertFalse(list(out.glob("checkpoint_*")))
                 self.assertFalse((out / "embedding.h5").exists())
